@@ -1,0 +1,1 @@
+"""The adapter process protocol: requests, strict schemas, spawning with limits."""

@@ -1,0 +1,1 @@
+"""Client of the capability API: discover, inspect, call."""

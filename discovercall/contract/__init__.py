@@ -1,0 +1,1 @@
+"""The contract benchmark: task sets, trials, the runner, scoring."""

@@ -1,0 +1,1 @@
+"""What everything else stands on; knows nothing of the rest."""

@@ -1,0 +1,107 @@
+"""JSON Lines: reading with the line number in every error, and appending durably."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discovercall.foundation.ecma_json import BYTE_ORDER_MARK, JsonError, compact_bytes, loads
+from discovercall.foundation.ecmascript import is_blank
+from discovercall.foundation.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One JSON line: its 1-based number and its value."""
+
+    number: int
+    value: Any
+
+
+def split_lines(text: str) -> list[str]:
+    """Lines end at \\n or \\r\\n only; other separators belong to the line."""
+    return [line.removesuffix("\r") for line in text.split("\n")]
+
+
+def parse_lines(text: str, path: str, *, comments: bool = False) -> Iterator[Line]:
+    """Parse JSON Lines; blank lines are skipped, and lines that start with `#` where `comments` is true.
+
+    Raises:
+        InputError: a line is no JSON; names `path` and the line.
+    """
+    for number, line in enumerate(split_lines(text.removeprefix(BYTE_ORDER_MARK)), 1):
+        if is_blank(line) or (comments and line.lstrip().startswith("#")):
+            continue
+        try:
+            value = loads(line)
+        except JsonError as error:
+            raise InputError(f"not valid JSON ({error})", where=f"{path}:{number}") from None
+        yield Line(number, value)
+
+
+def read_text(path: Path) -> tuple[str, bytes]:
+    """Read a UTF-8 file once: its text and its bytes.
+
+    Raises:
+        InputError: the file can't be read or is no UTF-8.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror or error})", where=str(path)) from None
+    try:
+        return data.decode("utf-8"), data
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError("not valid UTF-8", where=f"{path}:{line}", fix="save the file as UTF-8") from None
+
+
+def read_objects(path: Path) -> list[dict[str, Any]]:
+    """Read a JSON Lines file of objects.
+
+    Raises:
+        InputError: names file and line of the first line that is no JSON object.
+    """
+    text, _ = read_text(path)
+    objects = []
+    for line in parse_lines(text, str(path)):
+        if not isinstance(line.value, dict):
+            raise InputError("not a JSON object", where=f"{path}:{line.number}")
+        objects.append(line.value)
+    return objects
+
+
+def dump_lines(values: list[dict[str, Any]]) -> bytes:
+    """Compact JSON Lines with a final newline."""
+    return b"".join(compact_bytes(value) + b"\n" for value in values)
+
+
+class AppendFile:
+    """A file that is created exclusively with mode 0600 and whose every appended line is synced to disk."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    @classmethod
+    def create(cls, path: Path) -> AppendFile:
+        """Create the file; an existing one is refused with FileExistsError."""
+        return cls(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600))
+
+    @classmethod
+    def reopen(cls, path: Path) -> AppendFile:
+        """Open an existing file for appending."""
+        return cls(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC))
+
+    def append(self, data: bytes) -> None:
+        """Write the bytes and sync them; returns only when they are on disk."""
+        view = memoryview(data)
+        while view:
+            view = view[os.write(self._descriptor, view) :]
+        os.fdatasync(self._descriptor)
+
+    def close(self) -> None:
+        """Close the descriptor; later appends fail."""
+        os.close(self._descriptor)
