@@ -1,0 +1,1 @@
+"""Intervals, comparisons, pass^k and regression over per-task results: numbers in, numbers out."""
