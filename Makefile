@@ -1,0 +1,50 @@
+# Everything runs in .venv, which is made when absent and brought up to date when its inputs change.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+CHECKED := discovercall tests hatch_build.py $(wildcard adapters benchmarks)
+WORKFLOWS := $(wildcard action.yml .github/workflows)
+# --strip-extras: the files serve as constraints too. No index options: each installer has its own index.
+COMPILE = $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
+	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-config
+
+.PHONY: setup test test-all lint requirements demo clean
+
+setup: $(STAMP)
+
+$(STAMP): requirements/dev.txt pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $@
+
+# Style, types and the quick tests.
+test: lint
+	$(BIN)/python -m pytest
+
+# The slow parts: prints for each whether it ran; with CI set, one that did not run is a failure.
+test-all: $(STAMP)
+	$(BIN)/python -m pytest -m slow
+
+lint: $(STAMP)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy $(CHECKED)
+	$(if $(WORKFLOWS),$(BIN)/zizmor --offline --quiet $(WORKFLOWS))
+
+# Run with the oldest supported Python. The user's pip settings are left out: a local mirror would
+# know the hashes of some files only.
+requirements: export PIP_CONFIG_FILE := /dev/null
+requirements: export PIP_FIND_LINKS :=
+requirements: export CUSTOM_COMPILE_COMMAND := make requirements
+requirements: $(STAMP)
+	$(COMPILE) --output-file requirements/runtime.txt pyproject.toml
+	$(COMPILE) --all-extras --constraint requirements/runtime.txt --output-file requirements/dev.txt pyproject.toml
+
+demo: $(STAMP)
+	$(BIN)/discovercall demo
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,5 @@
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class BuildHook(BuildHookInterface):
+    """Placeholder."""
