@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+_INDISTINGUISHABLE = 1e-12
+
 
 def dirichlet_clopper_pearson(task_rates: Sequence[float], confidence: float = 0.95) -> tuple[float, float]:
     """Return an equal-tailed confidence interval for the mean of a population of tasks.
@@ -43,8 +45,9 @@ def _limit(values: Sequence[float], quantile: float) -> float:
     # math.fsum keeps the limit independent of the order of the tasks.
     mean = math.fsum(values) / size
     complement = math.fsum(1 - value for value in values) / size
+    # Besides 0 and 1, each its own limit: so near to them the beta quantile has no finite parameters.
+    if min(mean, complement) < _INDISTINGUISHABLE:
+        return float(round(mean))
     variance = math.fsum((value - mean) ** 2 for value in values) / (size * (size + 1))
-    if mean in (0, 1) or variance == 0:
-        return mean
     strength = mean * complement / variance - 1
     return float(betaincinv(mean * strength, complement * strength, quantile))

@@ -2,7 +2,7 @@ from itertools import pairwise
 from math import comb
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
@@ -72,7 +72,12 @@ def test_more_confidence_widens_it(values):
     assert narrow[1] <= wide[1] + 1e-12
 
 
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
+@given(
+    st.lists(st.floats(0, 1) | st.integers(0, 320).map(lambda power: 10.0**-power), min_size=1, max_size=30)
+)
+@example([3.2625327067069676e-155])
+@example([1 - 2**-53] * 3)
+@example([1e-12, 1e-12])
 def test_any_floats_give_ordered_limits(values):
     low, high = dirichlet_clopper_pearson(values)
     assert 0 <= low <= high <= 1
