@@ -91,6 +91,7 @@ def test_rounding(value, digits, expected):
     assert round_half_up(value, digits) == expected
 
 
+@settings(deadline=None)
 @given(st.floats(-10, 10), st.integers(0, 6))
 def test_rounding_goes_to_the_nearest_and_ties_go_up(value, digits):
     scaled = Fraction(value * 10**digits)

@@ -2,7 +2,7 @@ from itertools import permutations
 from statistics import mean
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discovercall.statistics.clustering import design_effect, intra_task_correlation
@@ -22,6 +22,7 @@ def anova(successes, trials):
     return (between - within) / (between + (trials - 1) * within)
 
 
+@settings(deadline=None)
 @given(counts.filter(lambda case: any(case[0]) and any(count < case[1] for count in case[0])))
 def test_it_equals_a_one_way_analysis_of_variance(case):
     successes, trials = case

@@ -29,6 +29,7 @@ def test_seventeen_of_18_tasks_against_16():
     assert tasks_needed(stdev(gaps)) == pytest.approx(3140 * stdev(gaps) ** 2, abs=1)
 
 
+@settings(deadline=None)
 @given(differences)
 def test_p_value_is_the_share_of_sign_assignments(values):
     observed = abs(sum(values))
@@ -39,6 +40,7 @@ def test_p_value_is_the_share_of_sign_assignments(values):
     assert sign_flip_p_value(values) == sum(abs(total) >= observed for total in totals) / len(totals)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 40), st.integers(0, 40), st.integers(1, 3))
 def test_p_value_of_equal_magnitudes_is_the_sign_test(better, worse, magnitude):
     values = [magnitude] * better + [-magnitude] * worse
@@ -61,6 +63,7 @@ def test_p_value_of_many_tasks_stays_exact():
     assert sign_flip_p_value([1] * 200 + [-1] * 200) == 1.0
 
 
+@settings(deadline=None)
 @given(differences.filter(bool))
 def test_swapping_the_lanes_mirrors_everything(values):
     gaps = [value / 3 for value in values]

@@ -2,7 +2,7 @@ from itertools import pairwise
 from math import comb
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
@@ -44,6 +44,7 @@ def test_all_or_nothing_tasks_make_it_monotone():
         assert lower[1] < upper[1]
 
 
+@settings(deadline=None)
 @given(rates)
 def test_it_contains_the_mean_within_0_and_1(values):
     low, high = dirichlet_clopper_pearson(values)
@@ -51,6 +52,7 @@ def test_it_contains_the_mean_within_0_and_1(values):
     assert sum(values) / len(values) - 1e-12 <= high <= 1
 
 
+@settings(deadline=None)
 @given(rates)
 def test_it_is_symmetric_in_success_and_failure(values):
     low, high = dirichlet_clopper_pearson(values)
@@ -58,12 +60,14 @@ def test_it_is_symmetric_in_success_and_failure(values):
     assert mirrored == pytest.approx((1 - high, 1 - low), abs=1e-9)
 
 
+@settings(deadline=None)
 @given(rates, st.randoms())
 def test_it_does_not_depend_on_the_order(values, random):
     shuffled = random.sample(values, len(values))
     assert dirichlet_clopper_pearson(shuffled) == dirichlet_clopper_pearson(values)
 
 
+@settings(deadline=None)
 @given(rates)
 def test_more_confidence_widens_it(values):
     narrow = dirichlet_clopper_pearson(values, 0.80)
@@ -72,6 +76,7 @@ def test_more_confidence_widens_it(values):
     assert narrow[1] <= wide[1] + 1e-12
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.floats(0, 1) | st.integers(0, 320).map(lambda power: 10.0**-power), min_size=1, max_size=30)
 )

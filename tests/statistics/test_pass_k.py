@@ -1,7 +1,7 @@
 from itertools import combinations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discovercall.statistics.pass_k import mean_pass_at_k, mean_pass_hat_k, pass_at_k, pass_hat_k
@@ -11,6 +11,7 @@ drawn = st.integers(1, 8).flatmap(
 )
 
 
+@settings(deadline=None)
 @given(drawn)
 def test_they_are_shares_of_all_ways_to_draw_k_trials(case):
     successes, trials, k = case

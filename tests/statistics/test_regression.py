@@ -1,7 +1,7 @@
 from itertools import product
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discovercall.statistics.regression import check_release
@@ -13,6 +13,7 @@ releases = st.integers(1, 4).flatmap(
 )
 
 
+@settings(deadline=None)
 @given(releases)
 def test_p_value_is_the_share_of_reassignments_within_tasks(drawn):
     *history, release = drawn
@@ -21,6 +22,7 @@ def test_p_value_is_the_share_of_reassignments_within_tasks(drawn):
     assert check_release(history, release).p_value == expected
 
 
+@settings(deadline=None)
 @given(releases)
 def test_the_order_of_the_history_does_not_matter(drawn):
     *history, release = drawn
