@@ -80,7 +80,7 @@ def dump_lines(values: list[dict[str, Any]]) -> bytes:
 
 
 class AppendFile:
-    """A file that is created exclusively with mode 0600 and whose every appended line is synced to disk."""
+    """A file of mode 0600 that only grows."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -95,12 +95,13 @@ class AppendFile:
         """Open an existing file for appending."""
         return cls(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC))
 
-    def append(self, data: bytes) -> None:
-        """Write the bytes and sync them; returns only when they are on disk."""
+    def append(self, data: bytes, *, sync: bool) -> None:
+        """Write the bytes whole; with `sync` return only when they, and all before them, are on disk."""
         view = memoryview(data)
         while view:
             view = view[os.write(self._descriptor, view) :]
-        os.fdatasync(self._descriptor)
+        if sync:
+            os.fdatasync(self._descriptor)
 
     def close(self) -> None:
         """Close the descriptor; later appends fail."""

@@ -1,0 +1,98 @@
+"""What a run is going to do: lanes, tasks, trials, limits, and the digest that names exactly this plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discovercall.contract.tasks import Task, TaskSet
+from discovercall.foundation.digests import sha256_of_json
+
+LANES = ("reference", "configured-model", "pinned-model", "current-model")
+SANDBOX_BASE_URL = "sandbox://embedded"
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One way through the tasks: a model behind an adapter, and where its records go."""
+
+    lane: str
+    model: str
+    model_revision: str
+    adapter_revision: str
+    command: tuple[str, ...]
+    output: Path
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTrial:
+    """One task in one trial; all lanes of a run go through it on one discovery."""
+
+    task: Task
+    trial: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """Everything that fixes what a run does and what it may cost.
+
+    Args:
+        api_base_url: as recorded; `sandbox://embedded` for the embedded gateway.
+        discovery_limit: results asked for per discovery, 1 to 100.
+        execute: whether tools are called; without it a trial ends before its call.
+        max_billed_calls: calls that may be sent in the whole run, over all lanes.
+        adapter_timeout_ms: time limit of one decision.
+    """
+
+    task_set: TaskSet
+    lanes: tuple[Lane, ...]
+    trials: int
+    discovery_limit: int
+    execute: bool
+    api_base_url: str
+    toolkit_revision: str
+    max_billed_calls: int
+    adapter_timeout_ms: int
+
+    def planned_trials(self) -> Iterator[PlannedTrial]:
+        """All trials in plan order: by task, then by trial."""
+        for task in self.task_set.tasks:
+            for trial in range(1, self.trials + 1):
+                yield PlannedTrial(task, trial)
+
+    @property
+    def planned_records(self) -> int:
+        """Records that the complete run has, over all lanes."""
+        return len(self.task_set.tasks) * self.trials * len(self.lanes)
+
+    def header(self) -> dict[str, Any]:
+        """The plan as a plain object; equal headers are equal plans."""
+        return {
+            "task_set_sha256": self.task_set.sha256,
+            "tasks": [task.id for task in self.task_set.tasks],
+            "trials": self.trials,
+            "discovery_limit": self.discovery_limit,
+            "execute": self.execute,
+            "api_base_url": self.api_base_url,
+            "toolkit_revision": self.toolkit_revision,
+            "max_billed_calls": self.max_billed_calls,
+            "adapter_timeout_ms": self.adapter_timeout_ms,
+            "lanes": [
+                {
+                    "lane": lane.lane,
+                    "model": lane.model,
+                    "model_revision": lane.model_revision,
+                    "adapter_revision": lane.adapter_revision,
+                    "command": list(lane.command),
+                    "output": lane.output.name,
+                }
+                for lane in self.lanes
+            ],
+        }
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the compact JSON of the header."""
+        return sha256_of_json(self.header())

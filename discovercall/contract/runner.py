@@ -1,0 +1,230 @@
+"""Runs a plan: bounded concurrency, a ledger line before every billed request, nothing lost on the way."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from discovercall.adapter.process import AdapterFailure
+from discovercall.capability.client import CapabilityClient
+from discovercall.capability.failures import ApiFailure
+from discovercall.contract.journal import Journal, TrialKey
+from discovercall.contract.plan import PlannedTrial, RunPlan
+from discovercall.contract.record import Failure, Identity, build_record
+from discovercall.contract.trial import Decide, GateFailed, LaneTrial, Session
+from discovercall.foundation.clocks import Clock, iso_milliseconds
+from discovercall.foundation.errors import DiscovercallError, SpendLimitError
+from discovercall.foundation.redaction import Redactor
+
+
+class RunObserver(Protocol):
+    """Is told how the run goes, for a progress display."""
+
+    def trial_finished(self, record: Mapping[str, Any]) -> None:
+        """A trial of a lane has its record."""
+
+    def call_sent(self, billed_calls: int) -> None:
+        """A billed request leaves; the count includes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the runner takes from outside, so that runs can be repeated exactly in tests.
+
+    Args:
+        decide: one adapter per lane.
+        new_id: fresh random ids, for runs and sessions.
+        clock: wall clock, seconds since the Unix epoch.
+        timer: monotonic seconds.
+        runtime: interpreter, platform and architecture, as records name them.
+        redact: masks secrets in messages.
+    """
+
+    client: CapabilityClient
+    decide: Sequence[Decide]
+    new_id: Callable[[], str]
+    clock: Clock
+    runtime: Mapping[str, str]
+    redact: Redactor
+    observer: RunObserver
+    timer: Callable[[], float] = time.monotonic
+
+
+@dataclass(slots=True)
+class RunState:
+    """Finished records by trial, and calls that may have been billed; starts empty or from a journal."""
+
+    records: dict[TrialKey, dict[str, Any]] = field(default_factory=dict)
+    billed: set[TrialKey] = field(default_factory=set)
+    journaled_revisions: int = 0
+
+
+class Runner:
+    """Runs the trials of a plan that have no record yet.
+
+    Args:
+        plan: what to do.
+        surroundings: client, adapters, clock and ids.
+        journal: where everything is written down before it counts.
+        state: what is already done.
+        concurrency: planned trials under way at once.
+    """
+
+    def __init__(
+        self, plan: RunPlan, surroundings: Surroundings, journal: Journal, state: RunState, concurrency: int
+    ) -> None:
+        self.plan = plan
+        self.state = state
+        self._around = surroundings
+        self._journal = journal
+        self._concurrency = concurrency
+        self._queue: Iterator[PlannedTrial] = self._pending()
+        self._running: set[asyncio.Task[None]] = set()
+        self._lane_trials: dict[asyncio.Task[None], LaneTrial | None] = {}
+        self._reserved: set[TrialKey] = set()
+        self._stopping = False
+        self._limit_reached = False
+
+    @property
+    def complete(self) -> bool:
+        """True when every planned record exists."""
+        return len(self.state.records) == self.plan.planned_records
+
+    def stop(self) -> None:
+        """Start nothing more; trials end at once, but for calls that were sent, whose answer is awaited.
+
+        A second stop abandons these too: the journal then shows them as sent with unknown outcome.
+        """
+        for task, trial in self._lane_trials.items():
+            if self._stopping or trial is None or not trial.calling:
+                task.cancel()
+        self._stopping = True
+
+    async def run(self) -> None:
+        """Run until every record exists, the spend limit is reached, or `stop` is called.
+
+        Raises:
+            SpendLimitError: no further call may be billed; what is left can be resumed.
+            DiscovercallError: the API refused the key, or the journal can't be written.
+        """
+        failure: BaseException | None = None
+        try:
+            while self._start_trials() or self._running:
+                done, self._running = await asyncio.wait(
+                    self._running, return_when=asyncio.FIRST_COMPLETED
+                )
+                for task in done:
+                    failed = None if task.cancelled() else task.exception()
+                    if failed is not None and failure is None:
+                        failure = failed
+                        self.stop()
+        finally:
+            for task in self._running:
+                task.cancel()
+            await asyncio.gather(*self._running, return_exceptions=True)
+        if failure is not None:
+            raise failure
+        if self._limit_reached and not self._stopping:
+            raise SpendLimitError(
+                f"the limit of {self.plan.max_billed_calls} billed calls is reached",
+                fix="what is finished is kept; continue with --resume and a higher limit",
+            )
+
+    def _start_trials(self) -> bool:
+        """Fill the free places; false when nothing was started."""
+        before = len(self._running)
+        while not self._stopping and not self._limit_reached and len(self._running) < self._concurrency:
+            planned = next(self._queue, None)
+            if planned is None:
+                break
+            lanes = [i for i in range(len(self.plan.lanes)) if self._key(i, planned) not in self.state.records]
+            keys = {self._key(lane, planned) for lane in lanes} if self.plan.execute else set()
+            if len(self.state.billed) + len(self._reserved) + len(keys) > self.plan.max_billed_calls:
+                self._queue = itertools.chain([planned], self._queue)
+                self._limit_reached = not self._running
+                break
+            self._reserved |= keys
+            self._running.add(asyncio.create_task(self._run_planned(planned, lanes)))
+        return len(self._running) > before
+
+    def _pending(self) -> Iterator[PlannedTrial]:
+        for planned in self.plan.planned_trials():
+            if any(self._key(i, planned) not in self.state.records for i in range(len(self.plan.lanes))):
+                yield planned
+
+    @staticmethod
+    def _key(lane: int, planned: PlannedTrial) -> TrialKey:
+        return TrialKey(lane, planned.task.id, planned.trial)
+
+    async def _run_planned(self, planned: PlannedTrial, lanes: Sequence[int]) -> None:
+        around = self._around
+        session = Session(around.client, self.plan, planned, around.new_id(), around.timer)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for lane in lanes:
+                    task = group.create_task(self._run_lane(lane, planned, session))
+                    self._lane_trials[task] = None
+                    task.add_done_callback(self._lane_trials.pop)
+        except* DiscovercallError as errors:
+            raise errors.exceptions[0] from None
+        finally:
+            session.close()
+            self._reserved -= {self._key(lane, planned) for lane in lanes}
+
+    async def _run_lane(self, index: int, planned: PlannedTrial, session: Session) -> None:
+        around, lane, key = self._around, self.plan.lanes[index], self._key(index, planned)
+        identity = Identity(
+            self.plan, lane, planned, around.new_id(), iso_milliseconds(around.clock()), around.runtime
+        )
+        self._journal.trial_started(key)
+        trial = LaneTrial(session, lane.model, around.decide[index], lambda: self._before_call(key))
+        this = asyncio.current_task()
+        assert this is not None
+        self._lane_trials[this] = trial
+        failure = await self._outcome(trial)
+        if trial.evidence.attempted:
+            self._journal.call_outcome(key, (failure.reason_code or "failed") if failure else "answered")
+        self._write_revisions()
+        record = build_record(identity, trial.evidence, failure, iso_milliseconds(around.clock()))
+        self._journal.trial_finished(key, record)
+        self.state.records[key] = record
+        around.observer.trial_finished(record)
+
+    async def _outcome(self, trial: LaneTrial) -> Failure | None:
+        try:
+            await trial.run()
+        except GateFailed as gate:
+            failure = gate.failure
+            return Failure(failure.stage, failure.reason_code, self._around.redact(failure.message))
+        except ApiFailure as error:
+            return Failure("api", error.reason_code, str(error))
+        except AdapterFailure as error:
+            return Failure("adapter", error.code, str(error))
+        except DiscovercallError:
+            raise
+        except Exception as error:
+            return Failure("unknown", None, self._around.redact(f"{type(error).__name__}: {error}"))
+        return None
+
+    def _before_call(self, key: TrialKey) -> None:
+        if len(self.state.billed) >= self.plan.max_billed_calls:
+            raise SpendLimitError(f"the limit of {self.plan.max_billed_calls} billed calls is reached")
+        self._journal.call_intent(key)
+        self._reserved.discard(key)
+        self.state.billed.add(key)
+        self._around.observer.call_sent(len(self.state.billed))
+
+    def _write_revisions(self) -> None:
+        observations = self._around.client.revisions.observations()
+        for api, catalog in observations[self.state.journaled_revisions :]:
+            self._journal.revisions(api, catalog)
+        self.state.journaled_revisions = len(observations)
+
+    def lane_records(self, lane: int) -> list[dict[str, Any]]:
+        """The finished records of one lane in plan order."""
+        keys = (self._key(lane, planned) for planned in self.plan.planned_trials())
+        return [self.state.records[key] for key in keys if key in self.state.records]

@@ -1,0 +1,78 @@
+"""What pydantic models at the borders share: field types with ECMAScript's rules, and clear errors."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from discovercall.foundation.ecmascript import is_blank, is_finite_number
+from discovercall.foundation.errors import InputError
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+ItemT = TypeVar("ItemT", bound=Hashable)
+
+
+def refuse(rule: str) -> PydanticCustomError:
+    """The error of a validator; `rule` says what would be right ("must be …")."""
+    return PydanticCustomError("rule", "{rule}", {"rule": rule})
+
+
+def _not_blank(value: Any) -> Any:
+    if not isinstance(value, str) or is_blank(value):
+        raise refuse("must be a string that is not blank")
+    return value
+
+
+def _primitive(value: Any) -> Any:
+    if isinstance(value, str):
+        return _not_blank(value)
+    if not isinstance(value, bool) and not is_finite_number(value):
+        raise refuse("must be a string, a finite number or a boolean")
+    return value
+
+
+def unique(values: list[ItemT]) -> list[ItemT]:
+    """Validator: no two items are equal."""
+    if len(set(values)) != len(values):
+        raise refuse("must not name anything twice")
+    return values
+
+
+NotBlank = Annotated[str, BeforeValidator(_not_blank), Field(pattern=None, json_schema_extra={"pattern": r"\S"})]
+Primitive = Annotated[
+    Any,
+    BeforeValidator(_primitive),
+    WithJsonSchema({"anyOf": [{"type": "string", "pattern": r"\S"}, {"type": ["number", "boolean"]}]}),
+]
+UniqueTexts = Annotated[list[NotBlank], AfterValidator(unique), Field(json_schema_extra={"uniqueItems": True})]
+
+
+def field_path(location: Sequence[str | int]) -> str:
+    """`constraints[0].aliases` from a pydantic error location."""
+    path = ""
+    for part in location:
+        path += f"[{part}]" if isinstance(part, int) else (f".{part}" if path else part)
+    return path
+
+
+def check(model: type[ModelT], value: Any, where: str) -> ModelT:
+    """Validate a value at the border.
+
+    Args:
+        model: the pydantic model.
+        value: parsed JSON.
+        where: file and line, or another name of the value.
+
+    Raises:
+        InputError: names `where`, the field and what would be right, for the first problem.
+    """
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        at = field_path(first["loc"])
+        message = first["msg"].removeprefix("Value error, ").replace("Input should", "should")
+        raise InputError(message[:1].lower() + message[1:], where=f"{where}: {at}" if at else where) from None
