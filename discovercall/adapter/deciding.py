@@ -1,0 +1,35 @@
+"""A lane's adapter as a function: a request goes in, its answer comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from discovercall.adapter.process import run_adapter
+from discovercall.adapter.protocol import parse_answer, request_bytes
+
+
+class AdapterProcess:
+    """Starts the adapter anew for each decision.
+
+    Args:
+        command: program and arguments, checked by `check_startable`.
+        environment: its whole environment.
+        timeout_ms: limit of one decision, in milliseconds.
+    """
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str], timeout_ms: int) -> None:
+        self._command = command
+        self._environment = environment
+        self._timeout_s = timeout_ms / 1000
+
+    async def __call__(self, request: dict[str, Any]) -> Any:
+        """The adapter's answer to one request, any JSON value.
+
+        Raises:
+            AdapterFailure: the process failed or wrote no JSON.
+        """
+        result = await run_adapter(
+            self._command, request_bytes(request), env=self._environment, timeout_s=self._timeout_s
+        )
+        return parse_answer(result.stdout)

@@ -1,0 +1,219 @@
+"""Runs one adapter process for one decision, with limits, and leaves nothing of it behind."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import IO, TypeAlias, cast
+
+from discovercall.adapter.failures import AdapterFailure, reported_code
+from discovercall.adapter.family import Family
+from discovercall.adapter.pipes import InputPipe, OutputPipe
+
+KILL_GRACE_S = 1.0
+_REAP_DELAYS_S = (0.0, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128)
+_POLL_S = 0.01
+
+_Pipes: TypeAlias = tuple[IO[bytes], IO[bytes], IO[bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterLimits:
+    """How much an adapter may write, in characters (UTF-16 units of the decoded text)."""
+
+    stdout_characters: int = 1_000_000
+    stderr_characters: int = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterResult:
+    """What an adapter that exited with 0 wrote to standard output."""
+
+    stdout: bytes
+
+
+DEFAULT_LIMITS = AdapterLimits()
+
+
+async def run_adapter(
+    command: Sequence[str],
+    payload: bytes,
+    *,
+    env: Mapping[str, str],
+    timeout_s: float,
+    limits: AdapterLimits = DEFAULT_LIMITS,
+    cwd: str | None = None,
+) -> AdapterResult:
+    """Run one decision: start the adapter, feed it the request, wait for its exit.
+
+    What counts is the exit of the process, not the end of its output: a child that keeps the output open
+    delays nothing. Whatever the adapter started is ended with it; past a limit, and when the caller is
+    cancelled, with SIGTERM first and SIGKILL a second later. POSIX only.
+
+    Args:
+        command: program (a path) and arguments, as `check_startable` gave them; no shell is involved.
+        payload: the request, as bytes.
+        env: the whole environment, as `adapter_environment` built it.
+        timeout_s: seconds that the decision may take, of any size.
+        limits: how much it may write.
+        cwd: working folder; a fresh empty one, removed afterwards, where it is None.
+
+    Raises:
+        AdapterFailure: `start_failed`, `timeout`, `stdout_limit`, `stderr_limit`, `process_exit`, or the code
+            that the adapter reported.
+    """
+    try:
+        folder = cwd or tempfile.mkdtemp(prefix="decision-")
+    except OSError:
+        raise AdapterFailure("start_failed") from None
+    try:
+        return await _Decision(_start(command, env, folder), payload, limits).result(timeout_s)
+    finally:
+        if cwd is None:
+            await _remove(folder)
+
+
+async def _remove(folder: str) -> None:
+    try:
+        os.rmdir(folder)
+    except OSError:  # something was left in it, perhaps much
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+
+def _start(command: Sequence[str], env: Mapping[str, str], cwd: str) -> subprocess.Popen[bytes]:
+    try:
+        return _spawn(command, env, cwd)
+    except OSError as error:
+        if error.errno != errno.ENOEXEC:
+            raise AdapterFailure("start_failed") from None
+    except ValueError:  # a NUL character in an argument or a variable
+        raise AdapterFailure("start_failed") from None
+    try:
+        return _spawn(["/bin/sh", *command], env, cwd)  # a script without #!, as execvp does it
+    except OSError:
+        raise AdapterFailure("start_failed") from None
+
+
+def _spawn(command: Sequence[str], env: Mapping[str, str], cwd: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        list(command),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        bufsize=0,
+        close_fds=True,
+        start_new_session=True,
+        cwd=cwd,
+        env=dict(env),
+    )
+
+
+class _Decision:
+    """A running adapter: its pipes, its family, and what ended it."""
+
+    def __init__(self, process: subprocess.Popen[bytes], payload: bytes, limits: AdapterLimits) -> None:
+        stdin, stdout, stderr = cast(_Pipes, (process.stdin, process.stdout, process.stderr))
+        self._process = process
+        self._family = Family(process.pid)
+        self._breach: str | None = None
+        self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._stdout = OutputPipe(stdout, limits.stdout_characters, lambda: self._break_off("stdout_limit"))
+        self._stderr = OutputPipe(stderr, limits.stderr_characters, lambda: self._break_off("stderr_limit"))
+        self._exit = _ExitWatch(process, self._end)
+        self._stdin = InputPipe(stdin, payload)
+
+    async def result(self, timeout_s: float) -> AdapterResult:
+        """Wait for the exit or the first limit, clean up, and tell which it was."""
+        timer = asyncio.get_running_loop().call_later(timeout_s, self._break_off, "timeout")
+        exited = False
+        try:
+            try:
+                await self._ended
+            except BaseException:
+                await self._family.ask_to_end(KILL_GRACE_S)
+                raise
+            exited = self._breach is None
+            if not exited:
+                await self._family.ask_to_end(KILL_GRACE_S)
+        finally:
+            timer.cancel()
+            await self._clean_up(exited)
+        if self._breach is not None:
+            raise AdapterFailure(self._breach)
+        if self._process.returncode != 0:
+            raise AdapterFailure(reported_code(self._stderr.data.decode("utf-8", "replace")))
+        return AdapterResult(self._stdout.data)
+
+    def _break_off(self, code: str) -> None:
+        if self._breach is None:
+            self._breach = code
+        self._end()
+
+    def _end(self) -> None:
+        if not self._ended.done():
+            self._ended.set_result(None)
+
+    async def _clean_up(self, exited: bool) -> None:
+        """What must happen comes before the first wait, for a second interrupt may end it there."""
+        if exited:
+            self._family.kill_group()
+            self._stdout.drain()
+            self._stderr.drain()
+        else:
+            self._family.kill_now()
+        self._exit.close()
+        for pipe in (self._stdin, self._stdout, self._stderr):
+            pipe.close()
+        try:
+            for delay in _REAP_DELAYS_S:
+                if self._process.poll() is not None:
+                    break
+                await asyncio.sleep(delay)
+        finally:
+            self._family.close()
+        await self._family.sweep()
+
+
+class _ExitWatch:
+    """Calls back once when a process has ended, whoever else holds its pipes.
+
+    On Linux it is not reaped by that, so that its number stays its own until its group has been ended.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes], on_exit: Callable[[], None]) -> None:
+        self._process = process
+        self._on_exit = on_exit
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._descriptor: int | None = None
+        try:
+            self._descriptor = os.pidfd_open(process.pid)
+        except (AttributeError, OSError):  # not Linux, or a kernel that has none
+            self._poll()
+        else:
+            self._loop.add_reader(self._descriptor, self._exited)
+
+    def _poll(self) -> None:
+        if self._process.poll() is None:
+            self._timer = self._loop.call_later(_POLL_S, self._poll)
+        else:
+            self._exited()
+
+    def _exited(self) -> None:
+        self.close()
+        self._on_exit()
+
+    def close(self) -> None:
+        """Stop watching."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._descriptor is not None:
+            self._loop.remove_reader(self._descriptor)
+            os.close(self._descriptor)
+            self._descriptor = None
