@@ -20,7 +20,7 @@ from discovercall.foundation.jsonl import AppendFile
 
 SUFFIX = ".journal.jsonl"
 _CHAIN = re.compile(rb',"chain":"([0-9a-f]{64})"\}\Z')
-_SYNCED = frozenset({"plan", "call_intent", "trial_finished", "run_finished"})
+_SYNCED = frozenset({"plan", "call_intent", "trial_finished"})
 
 
 def journal_path(output: Path) -> Path:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from discovercall.adapter.process import AdapterFailure
+from discovercall.adapter.failures import AdapterFailure
 from discovercall.capability.client import CapabilityClient
 from discovercall.capability.failures import ApiFailure
 from discovercall.contract.journal import Journal, TrialKey
@@ -84,7 +85,7 @@ class Runner:
         self._concurrency = concurrency
         self._queue: Iterator[PlannedTrial] = self._pending()
         self._running: set[asyncio.Task[None]] = set()
-        self._lane_trials: dict[asyncio.Task[None], LaneTrial | None] = {}
+        self._lane_trials: dict[asyncio.Task[None], LaneTrial] = {}
         self._reserved: set[TrialKey] = set()
         self._stopping = False
         self._limit_reached = False
@@ -100,7 +101,7 @@ class Runner:
         A second stop abandons these too: the journal then shows them as sent with unknown outcome.
         """
         for task, trial in self._lane_trials.items():
-            if self._stopping or trial is None or not trial.calling:
+            if self._stopping or not trial.calling:
                 task.cancel()
         self._stopping = True
 
@@ -114,9 +115,7 @@ class Runner:
         failure: BaseException | None = None
         try:
             while self._start_trials() or self._running:
-                done, self._running = await asyncio.wait(
-                    self._running, return_when=asyncio.FIRST_COMPLETED
-                )
+                done, self._running = await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
                 for task in done:
                     failed = None if task.cancelled() else task.exception()
                     if failed is not None and failure is None:
@@ -141,7 +140,9 @@ class Runner:
             planned = next(self._queue, None)
             if planned is None:
                 break
-            lanes = [i for i in range(len(self.plan.lanes)) if self._key(i, planned) not in self.state.records]
+            lanes = [
+                i for i in range(len(self.plan.lanes)) if self._key(i, planned) not in self.state.records
+            ]
             keys = {self._key(lane, planned) for lane in lanes} if self.plan.execute else set()
             if len(self.state.billed) + len(self._reserved) + len(keys) > self.plan.max_billed_calls:
                 self._queue = itertools.chain([planned], self._queue)
@@ -166,8 +167,12 @@ class Runner:
         try:
             async with asyncio.TaskGroup() as group:
                 for lane in lanes:
-                    task = group.create_task(self._run_lane(lane, planned, session))
-                    self._lane_trials[task] = None
+                    key, model = self._key(lane, planned), self.plan.lanes[lane].model
+                    trial = LaneTrial(
+                        session, model, around.decide[lane], functools.partial(self._before_call, key)
+                    )
+                    task = group.create_task(self._run_lane(key, planned, trial))
+                    self._lane_trials[task] = trial
                     task.add_done_callback(self._lane_trials.pop)
         except* DiscovercallError as errors:
             raise errors.exceptions[0] from None
@@ -175,16 +180,11 @@ class Runner:
             session.close()
             self._reserved -= {self._key(lane, planned) for lane in lanes}
 
-    async def _run_lane(self, index: int, planned: PlannedTrial, session: Session) -> None:
-        around, lane, key = self._around, self.plan.lanes[index], self._key(index, planned)
-        identity = Identity(
-            self.plan, lane, planned, around.new_id(), iso_milliseconds(around.clock()), around.runtime
-        )
+    async def _run_lane(self, key: TrialKey, planned: PlannedTrial, trial: LaneTrial) -> None:
+        around, lane = self._around, self.plan.lanes[key.lane]
+        started_at = iso_milliseconds(around.clock())
+        identity = Identity(self.plan, lane, planned, around.new_id(), started_at, around.runtime)
         self._journal.trial_started(key)
-        trial = LaneTrial(session, lane.model, around.decide[index], lambda: self._before_call(key))
-        this = asyncio.current_task()
-        assert this is not None
-        self._lane_trials[this] = trial
         failure = await self._outcome(trial)
         if trial.evidence.attempted:
             self._journal.call_outcome(key, (failure.reason_code or "failed") if failure else "answered")

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 from discovercall.contract.matching import constraint_accuracy, required_parameter_accuracy
 from discovercall.foundation.ecmascript import is_blank, is_finite_number, is_integer
 from discovercall.foundation.errors import InputError
-
-
-def rounded(value: float) -> float:
-    """Round half up to 4 decimals, as ECMAScript's `Math.round(value * 10000) / 10000`."""
-    return math.floor(value * 10000 + 0.5) / 10000
+from discovercall.statistics.bootstrap import round_half_up as rounded
 
 
 def _part(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from discovercall.contract.scoring import check_identity, rounded, score_record
+from discovercall.contract.additions import additions, workflow_task_rates
+from discovercall.contract.scoring import check_identity, score_record
 from discovercall.contract.tasks import validate_task_set
 from discovercall.foundation.digests import is_sha256, sha256_of_json
 from discovercall.foundation.ecmascript import is_blank
 from discovercall.foundation.errors import InputError
+from discovercall.statistics.bootstrap import round_half_up as rounded
 
 BENCHMARK_VERSIONS = ("v1", "v2")
 METADATA_FIELDS = (
@@ -74,6 +76,7 @@ def score_records(
         "generated_at": generated_at,
         "models": entries,
         "records": scores,
+        "discovercall": additions(scores, records),
     }
 
 
@@ -190,7 +193,9 @@ def _model_entry(
         "call_success_rate": rounded(calls_succeeded / executed) if executed else None,
         "result_nonempty_rate": _nonempty_rate(scores, calls_succeeded),
         "pre_result_gate_workflow_success_rate": rounded(count("pre_result_gate_workflow_success") / total),
-        "workflow_success_rate": None if success_rates is None else rounded(count("workflow_success") / total),
+        "workflow_success_rate": None
+        if success_rates is None
+        else rounded(count("workflow_success") / total),
         "workflow_success_task_cluster_bootstrap_95": _bootstrap(success_rates),
         "failures_by_stage": dict(Counter(stage for stage, _ in failures)),
         "failures_by_reason": dict(Counter(reason for _, reason in failures if reason is not None)),
@@ -206,16 +211,6 @@ def _nonempty_rate(scores: Sequence[Mapping[str, Any]], succeeded: int) -> float
     if not succeeded or any(value is None for value in evidence):
         return None
     return rounded(sum(evidence) / succeeded)
-
-
-def workflow_task_rates(scores: Sequence[Mapping[str, Any]]) -> dict[str, float] | None:
-    """Strict success rate of each task, in order of first appearance; None where a record is unknown."""
-    outcomes: dict[str, list[bool]] = {}
-    for score in scores:
-        if score["workflow_success"] is None:
-            return None
-        outcomes.setdefault(score["task_id"], []).append(score["workflow_success"])
-    return {task_id: sum(values) / len(values) for task_id, values in outcomes.items()}
 
 
 def _bootstrap(rates: Mapping[str, float] | None) -> list[float] | None:

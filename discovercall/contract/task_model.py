@@ -45,7 +45,7 @@ class Constraint(_Model):
     value: Primitive
     match: Literal["equals", "contains"] = "equals"
     composite_aliases: UniqueTexts = []
-    normalizers: Annotated[list[Literal["url_decode"]], AfterValidator(unique)] = []
+    normalizers: list[Literal["url_decode"]] = []
     alias_values: dict[str, Annotated[list[Primitive], Field(min_length=1)]] = {}
 
     @model_validator(mode="after")
@@ -60,7 +60,9 @@ class Candidate(_Model):
 
     tool_id: NotBlank
     # Any: a model of recursive JSON would limit its depth.
-    parameters: Annotated[Any, BeforeValidator(_finite_at_any_depth), Field(json_schema_extra={"type": "object"})]
+    parameters: Annotated[
+        Any, BeforeValidator(_finite_at_any_depth), Field(json_schema_extra={"type": "object"})
+    ]
 
 
 class Reference(_Model):

@@ -14,6 +14,7 @@ from discovercall.foundation.errors import InputError
 from discovercall.foundation.jsonl import parse_lines, read_text
 from discovercall.foundation.models import check
 
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """One task: what is asked, and the plain object that scoring reads."""
@@ -92,7 +93,9 @@ def _check(tasks: list[tuple[str, Any]], name: str) -> None:
         _check_numbers(task, where)
         task_id = check(TaskLine, task, where).id
         if task_id in seen:
-            raise InputError(f"{task_id!r} is taken by {seen[task_id]}", where=f"{where}: id", fix="ids are unique")
+            raise InputError(
+                f"{task_id!r} is taken by {seen[task_id]}", where=f"{where}: id", fix="ids are unique"
+            )
         seen[task_id] = where
 
 
@@ -108,5 +111,7 @@ def _check_numbers(task: dict[str, Any], where: str) -> None:
             is_finite_number(value) and (isinstance(value, float) or abs(value) <= MAX_SAFE_INTEGER)
         ):
             raise InputError(
-                "holds a number that JSON can't carry exactly", where=f"{where}: {field}", fix="write it as a string"
+                "holds a number that JSON can't carry exactly",
+                where=f"{where}: {field}",
+                fix="write it as a string",
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
@@ -76,7 +76,12 @@ class Session:
     """What the lanes of one planned trial share: one session id, one discovery, one inspection per tool."""
 
     def __init__(
-        self, api: CapabilityApi, plan: RunPlan, planned: PlannedTrial, session_id: str, timer: Callable[[], float]
+        self,
+        api: CapabilityApi,
+        plan: RunPlan,
+        planned: PlannedTrial,
+        session_id: str,
+        timer: Callable[[], float],
     ) -> None:
         self.api = api
         self.plan = plan
@@ -94,10 +99,11 @@ class Session:
         """The one inspection of this tool."""
         return await self._once(tool_id, lambda: self.api.inspect([tool_id], search_id, self.session_id))
 
-    async def _once(self, key: str, request: Callable[[], Any]) -> Any:
+    async def _once(self, key: str, request: Callable[[], Coroutine[Any, Any, T]]) -> T:
         if key not in self._shared:
-            self._shared[key] = asyncio.ensure_future(request())
-        return await asyncio.shield(self._shared[key])
+            self._shared[key] = asyncio.create_task(request())
+        answer: T = await asyncio.shield(self._shared[key])
+        return answer
 
     def close(self) -> None:
         """Abandon what is still under way."""
@@ -188,7 +194,9 @@ class LaneTrial:
         for result in inspection.results:
             if isinstance(result, dict) and usable_id(result.get("tool_id")) == tool_id:
                 return result
-        raise GateFailed("inspect", "selected_tool_not_returned", "inspection did not return the selected tool")
+        raise GateFailed(
+            "inspect", "selected_tool_not_returned", "inspection did not return the selected tool"
+        )
 
     async def _parameterize(self, tool: dict[str, Any]) -> dict[str, Any]:
         names = tuple(required_parameters(tool))
@@ -205,9 +213,9 @@ class LaneTrial:
             raise GateFailed("parameterize", "invalid_parameters", "the adapter gave no parameters object")
         parameters = strip_top_level_nulls(parameters)
         self._learn(parameters=parameters)
-        problem = check_parameters(parameters, tool)
-        if problem is not None:
-            raise GateFailed("parameterize", "invalid_parameter_values", problem)
+        misfit = check_parameters(parameters, tool)
+        if misfit is not None:
+            raise GateFailed("parameterize", "invalid_parameter_values", misfit)
         return parameters
 
     async def _call(self, tool_id: str, parameters: dict[str, Any], search_id: str) -> None:

@@ -11,7 +11,7 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from json.decoder import scanstring
+from json.decoder import scanstring  # type: ignore[attr-defined]  # documented nowhere, stable since 2.7
 from typing import Any, NoReturn
 
 from discovercall.foundation.ecmascript import MAX_SAFE_INTEGER, array_index, number_text
@@ -149,7 +149,7 @@ class _Reader:
             value, self.at = scanstring(self.text, self.at + 1, True)
         except json.JSONDecodeError as error:
             raise JsonError(error.msg, error.pos) from None
-        return value
+        return str(value)
 
     def _key(self) -> str:
         if self._peek() != '"':

@@ -137,7 +137,7 @@ def _place_point(digits: str, point: int) -> str:
 
 
 def array_index(key: str) -> int | None:
-    """The number of an array-index key ("0" to "4294967294"), which enumerate first and in order; else None."""
+    """The number of an array-index key ("0" to "4294967294"), which come first in objects; else None."""
     if not key or len(key) > 10 or not key.isascii() or not key.isdigit() or (key[0] == "0" and key != "0"):
         return None
     index = int(key)

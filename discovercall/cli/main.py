@@ -1,0 +1,66 @@
+"""The program `discovercall`: the command tree, and how errors reach a person."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+from typer.exceptions import TyperException
+
+from discovercall import __version__
+from discovercall.cli import adapters, gateway, run, score, validate
+from discovercall.foundation.errors import EXIT_INTERRUPTED, EXIT_USAGE, DiscovercallError
+
+app = typer.Typer(
+    help="Measure whether an AI agent uses a tool catalog correctly, and publish what you may.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("run")(run.run)
+app.command("score")(score.score)
+app.command("validate")(validate.validate)
+app.command("adapters")(adapters.adapters)
+app.add_typer(gateway.app, name="gateway")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    del version
+
+
+def main() -> None:
+    """Run the command line; a user's mistake is one line on stderr, never a traceback."""
+    try:
+        code = app(standalone_mode=False)
+    except DiscovercallError as error:
+        _complain(str(error))
+        code = error.exit_code
+    except TyperException as error:
+        _complain(error.format_message())
+        code = EXIT_USAGE
+    except (KeyboardInterrupt, typer.Abort):
+        code = EXIT_INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 1
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _complain(message: str) -> None:
+    line = " ".join(message.split())
+    print(f"discovercall: {line}", file=sys.stderr)

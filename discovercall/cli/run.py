@@ -1,0 +1,104 @@
+"""`discovercall run`: take a task set and an adapter through the capability API."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discovercall.foundation.errors import EXIT_INTERRUPTED
+
+
+def run(
+    output: Annotated[Path, typer.Option(help="File for the private records; must not exist.")],
+    model: Annotated[str | None, typer.Option(help="Name of the model, as the records show it.")] = None,
+    model_revision: Annotated[
+        str | None,
+        typer.Option(help="Immutable revision of the model; the lanes reference and pinned-model need one."),
+    ] = None,
+    lane: Annotated[
+        str | None, typer.Option(help="reference, configured-model, pinned-model or current-model.")
+    ] = None,
+    tasks: Annotated[Path | None, typer.Option(help="Task set (JSON Lines).")] = None,
+    adapter: Annotated[
+        str | None, typer.Option(help="A bundled adapter's name (see `discovercall adapters`) or a program.")
+    ] = None,
+    adapter_arg: Annotated[
+        list[str] | None, typer.Option(help="Argument for the adapter; repeatable, may begin with dashes.")
+    ] = None,
+    adapter_env: Annotated[
+        list[str] | None, typer.Option(help="Name of a variable that the adapter may see; repeatable.")
+    ] = None,
+    adapter_revision: Annotated[
+        str | None, typer.Option(help="Revision of the adapter; bundled ones know theirs.")
+    ] = None,
+    toolkit_revision: Annotated[
+        str | None, typer.Option(help="Commit of discovercall; must agree with the installed one.")
+    ] = None,
+    trials: Annotated[int, typer.Option(help="Trials per task, 1 to 100.")] = 3,
+    limit: Annotated[int, typer.Option(help="Discovery results per query, 1 to 100.")] = 10,
+    execute: Annotated[bool, typer.Option("--execute", help="Call the tools. Calls are billed.")] = False,
+    adapter_timeout_ms: Annotated[int, typer.Option(help="Time limit of one decision.")] = 120_000,
+    concurrency: Annotated[int, typer.Option(help="Trials under way at once.")] = 4,
+    requests_per_minute: Annotated[
+        float | None, typer.Option(help="Most API requests per minute, retries included.")
+    ] = None,
+    max_billed_calls: Annotated[
+        int | None, typer.Option(help="Most billed calls; all planned trials when not given.")
+    ] = None,
+    api_base_url: Annotated[
+        str | None, typer.Option(help="Base URL of the capability API (or QVERIS_BASE_URL).")
+    ] = None,
+    api_key_file: Annotated[
+        str | None,
+        typer.Option(help="File with the catalog key, or - for standard input (or QVERIS_API_KEY)."),
+    ] = None,
+    allow_tracked_output: Annotated[
+        bool, typer.Option("--allow-tracked-output", help="Allow an output that git would track.")
+    ] = False,
+) -> None:
+    """Run a lane: discover, select, inspect, parameterize and, with --execute, call."""
+    from discovercall.adapter.family import become_subreaper, hide_memory
+    from discovercall.cli.progress import announce, conclude, observer_for
+    from discovercall.contract.credentials import read_api_key
+    from discovercall.contract.execution import Connection, execute_run
+    from discovercall.contract.options import RunOptions, prepare_run
+    from discovercall.foundation.revision import installed_revision
+
+    options = RunOptions(
+        output=output,
+        model=model,
+        model_revision=model_revision,
+        lane=lane,
+        tasks=tasks,
+        adapter=adapter,
+        adapter_args=tuple(adapter_arg or ()),
+        adapter_env=tuple(adapter_env or ()),
+        adapter_revision=adapter_revision,
+        toolkit_revision=toolkit_revision,
+        trials=trials,
+        limit=limit,
+        execute=execute,
+        adapter_timeout_ms=adapter_timeout_ms,
+        concurrency=concurrency,
+        requests_per_minute=requests_per_minute,
+        max_billed_calls=max_billed_calls,
+        api_base_url=api_base_url,
+        api_key_file=api_key_file,
+        allow_tracked_output=allow_tracked_output,
+    )
+    prepared = prepare_run(options, os.environ, installed_revision())
+    key = read_api_key(api_key_file, os.environ)
+    hide_memory()
+    become_subreaper()
+    announce(prepared)
+    connection = Connection(prepared.base_url, key, concurrency, requests_per_minute)
+    with observer_for(prepared.plan) as observer:
+        result = execute_run(prepared, connection, observer)
+    conclude(prepared, result)
+    if result.limit is not None:
+        raise result.limit
+    if result.interrupted:
+        raise typer.Exit(EXIT_INTERRUPTED)

@@ -1,0 +1,157 @@
+"""Carries a prepared run out: journal, client, signals, and the output files at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import platform
+import signal
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from discovercall.adapter.deciding import AdapterProcess
+from discovercall.capability.authorization import AuthorizationRefused
+from discovercall.capability.client import CapabilityClient, RequestCounts
+from discovercall.contract.journal import Journal, journal_path
+from discovercall.contract.options import PreparedRun
+from discovercall.contract.plan import RunPlan
+from discovercall.contract.record import settle
+from discovercall.contract.runner import Runner, RunObserver, RunState, Surroundings
+from discovercall.foundation.errors import InputError, SpendLimitError
+from discovercall.foundation.files import write_atomic
+from discovercall.foundation.jsonl import dump_lines
+from discovercall.foundation.redaction import Redactor
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """Where the capability API really is, and how hard it may be driven."""
+
+    base_url: str
+    api_key: str
+    concurrency: int
+    requests_per_minute: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """How a run ended.
+
+    Args:
+        finished: records that exist, of `planned`.
+        billed: calls that were sent and may have been billed.
+        requests: all requests, retries included.
+        limit: why nothing more was started, where a spend limit was reached.
+        interrupted: whether a signal ended it early.
+    """
+
+    finished: int
+    planned: int
+    billed: int
+    requests: RequestCounts
+    limit: SpendLimitError | None
+    interrupted: bool
+
+
+def execute_run(prepared: PreparedRun, connection: Connection, observer: RunObserver) -> RunResult:
+    """Run a plan to its end, to its spend limit, or to an interrupt, and write its outputs.
+
+    Raises:
+        InputError: a file can't be created, or the API refused the key before anything was billed.
+    """
+    plan = prepared.plan
+    path = journal_path(plan.lanes[0].output)
+    try:
+        journal = Journal.create(path, plan.header(), plan.digest)
+    except FileExistsError:
+        raise InputError(f"{path} exists", where="--output", fix="name another file") from None
+    except OSError as error:
+        raise InputError(f"{path} can't be created ({error.strerror})", where="--output") from None
+    state = RunState()
+    try:
+        return asyncio.run(_execute(prepared, connection, observer, journal, state))
+    except AuthorizationRefused:
+        if not state.billed:
+            path.unlink()  # nothing happened that anybody would have to know of
+        raise
+    finally:
+        journal.close()
+
+
+async def _execute(
+    prepared: PreparedRun, connection: Connection, observer: RunObserver, journal: Journal, state: RunState
+) -> RunResult:
+    plan = prepared.plan
+    async with CapabilityClient(
+        connection.base_url, connection.api_key, requests_per_minute=connection.requests_per_minute
+    ) as client:
+        surroundings = Surroundings(
+            client=client,
+            decide=[
+                AdapterProcess(lane.command, prepared.adapter_environment, plan.adapter_timeout_ms)
+                for lane in plan.lanes
+            ],
+            new_id=lambda: str(uuid.uuid4()),
+            clock=time.time,
+            runtime=_runtime(),
+            redact=Redactor([connection.api_key]),
+            observer=observer,
+        )
+        runner = Runner(plan, surroundings, journal, state, connection.concurrency)
+        limit: SpendLimitError | None = None
+        with _signals(runner) as interrupts:
+            try:
+                await runner.run()
+            except SpendLimitError as error:
+                limit = error
+            _write_outputs(plan, runner, client)
+        return RunResult(
+            finished=len(state.records),
+            planned=plan.planned_records,
+            billed=len(state.billed),
+            requests=client.counts,
+            limit=limit,
+            interrupted=bool(interrupts) and not runner.complete,
+        )
+
+
+def _write_outputs(plan: RunPlan, runner: Runner, client: CapabilityClient) -> None:
+    for index, lane in enumerate(plan.lanes):
+        records = runner.lane_records(index)
+        if runner.complete:
+            revisions = client.revisions
+            records = settle(
+                records, api_revision=revisions.api_revision, catalog_revision=revisions.catalog_revision
+            )
+        write_atomic(Path(lane.output), dump_lines(records))
+
+
+@contextlib.contextmanager
+def _signals(runner: Runner) -> Iterator[list[int]]:
+    """SIGINT and SIGTERM stop the runner; yields the list of those that came."""
+    loop = asyncio.get_running_loop()
+    came: list[int] = []
+
+    def stop(number: int) -> None:
+        came.append(number)
+        runner.stop()
+
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    installed = []
+    for number in numbers:
+        with contextlib.suppress(ValueError, RuntimeError):  # not in the main thread: the caller's affair
+            loop.add_signal_handler(number, stop, number)
+            installed.append(number)
+    try:
+        yield came
+    finally:
+        for number in installed:
+            loop.remove_signal_handler(number)
+
+
+def _runtime() -> dict[str, str]:
+    return {"python": platform.python_version(), "platform": sys.platform, "arch": platform.machine()}
