@@ -1,0 +1,1 @@
+"""The tool catalog, its search, and the servers that offer it."""

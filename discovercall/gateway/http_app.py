@@ -1,0 +1,171 @@
+"""The capability API over HTTP: routes, authorization, journal, faults and revision headers."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from discovercall.foundation.ecma_json import JsonError, compact_bytes, decode
+from discovercall.gateway.capability_api import API_VERSION, CapabilityApi, Reply, failure
+from discovercall.gateway.faults import Effect, FaultPlan, Operation
+from discovercall.gateway.journal import RequestJournal
+from discovercall.gateway.wire import HangResponse, ResetResponse, StalledBodyResponse, pause
+
+PREFIX = "/api/v1"
+MAX_BODY_BYTES = 8 * 2**20
+_PATHS: dict[Operation, str] = {
+    "search": "/search",
+    "inspect": "/tools/by-ids",
+    "execute": "/tools/execute",
+}
+
+
+class HttpFace:
+    """Turns requests into operations of the capability API.
+
+    Args:
+        api: answers the operations.
+        api_key: the only accepted bearer key.
+        faults: what goes wrong on purpose.
+        journal: takes a line for each request on arrival.
+    """
+
+    def __init__(self, api: CapabilityApi, api_key: str, faults: FaultPlan, journal: RequestJournal) -> None:
+        self._api = api
+        self._authorization = f"Bearer {api_key}".encode("latin-1")
+        self._faults = faults
+        self._journal = journal
+        self.stopping = asyncio.Event()
+        """To be set in the server's loop when it stops: ends waits that faults asked for."""
+
+    def application(self) -> Starlette:
+        """The ASGI application; it needs `wire.TransportProtocol` for its faults."""
+        routes = [
+            Route(PREFIX + path, self._endpoint(operation), methods=["POST"])
+            for operation, path in _PATHS.items()
+        ]
+        routes.append(Route("/healthz", self._health, methods=["GET"]))
+        return Starlette(routes=routes, exception_handlers={HTTPException: self._http_error})
+
+    def _endpoint(self, operation: Operation) -> Callable[[Request], Awaitable[Response]]:
+        async def endpoint(request: Request) -> Response:
+            return await self._answer(operation, request)
+
+        return endpoint
+
+    async def _answer(self, operation: Operation, request: Request) -> Response:
+        try:
+            body = await _body(request)
+        except _Refused as refused:
+            return self._response(refused.reply)
+        tool_id = request.query_params.get("tool_id") if operation == "execute" else None
+        authorized = self._is_authorized(request)
+        effect = self._faults.strike(operation, body, tool_id) if authorized else None
+        self._journal.arrived(
+            operation=operation,
+            session_id=body.get("session_id") if isinstance(body, dict) else None,
+            tool_id=tool_id,
+            authorized=authorized,
+            fault=_named(effect),
+        )
+        if not authorized:
+            return self._response(failure(401, "the Authorization header has no valid bearer key"))
+        effect = effect or Effect()
+        await pause(effect.latency_ms / 1000, self.stopping.wait)
+        if effect.reset:
+            return ResetResponse(self.stopping)
+        if effect.hang_s is not None:
+            return HangResponse(effect.hang_s, self.stopping)
+        return self._response(self._reply(operation, tool_id, body, effect), effect)
+
+    def _reply(self, operation: Operation, tool_id: str | None, body: Any, effect: Effect) -> Reply:
+        status = effect.status or (429 if effect.retry_after is not None else None)
+        if status is not None:
+            return failure(status, "scripted failure")
+        if operation == "search":
+            reply = self._api.search(body)
+        elif operation == "inspect":
+            reply = self._api.inspect(body)
+        else:
+            reply = self._api.execute(tool_id, body)
+        return _emptied(reply, operation) if effect.empty else reply
+
+    def _response(self, reply: Reply, effect: Effect | None = None) -> Response:
+        effect = effect or Effect()
+        body = compact_bytes(reply.payload)
+        if effect.pad_bytes:
+            body = body[:-1] + b',"padding":"' + b"x" * effect.pad_bytes + b'"}'
+        if effect.bad_json:
+            body = body[: len(body) // 2]
+        headers = self._headers()
+        if effect.retry_after is not None:
+            value = effect.retry_after
+            headers["retry-after"] = value if isinstance(value, str) else f"{value:g}"
+        if effect.body_hang_s is not None:
+            return StalledBodyResponse(reply.status, body, headers, effect.body_hang_s, self.stopping)
+        return Response(body, reply.status, headers)
+
+    def _headers(self) -> dict[str, str]:
+        return {
+            "content-type": "application/json",
+            "x-qveris-api-version": API_VERSION,
+            "x-qveris-catalog-version": self._api.catalog_version,
+        }
+
+    def _is_authorized(self, request: Request) -> bool:
+        given = request.headers.get("authorization", "").encode("latin-1", "replace")
+        return hmac.compare_digest(given, self._authorization)
+
+    async def _health(self, request: Request) -> Response:
+        world = self._api.world
+        payload = {"status": "ok", "tools": len(world.tools), "servers": len(world.servers)}
+        return self._response(Reply(200, payload))
+
+    async def _http_error(self, request: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 500
+        paths = ", ".join(f"POST {PREFIX}{path}" for path in _PATHS.values())
+        return self._response(failure(status, f"not an operation of this API; known are {paths}"))
+
+
+class _Refused(Exception):
+    def __init__(self, status: int, message: str) -> None:
+        self.reply = failure(status, message)
+        super().__init__(message)
+
+
+async def _body(request: Request) -> Any:
+    data = bytearray()
+    try:
+        async for chunk in request.stream():
+            data += chunk
+            if len(data) > MAX_BODY_BYTES:
+                raise _Refused(413, f"the body is over {MAX_BODY_BYTES} bytes")
+    except ClientDisconnect:
+        raise _Refused(400, "the body was cut off") from None
+    try:
+        return decode(bytes(data))
+    except JsonError as error:
+        raise _Refused(400, f"the body is not JSON ({error})") from None
+
+
+def _named(effect: Effect | None) -> str | None:
+    """The name of the effect that decides the answer, for the journal."""
+    if effect is None:
+        return None
+    idle = Effect()
+    names = [name for name in Effect.__slots__ if getattr(effect, name) != getattr(idle, name)]
+    return "+".join(names) or "none"
+
+
+def _emptied(reply: Reply, operation: Operation) -> Reply:
+    if operation == "execute":
+        return Reply(reply.status, reply.payload | {"result": None})
+    return Reply(reply.status, reply.payload | {"results": [], "total": 0})

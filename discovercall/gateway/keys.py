@@ -1,0 +1,50 @@
+"""The key that a gateway asks of its clients: made at random, or read from a file only its owner can read."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from pathlib import Path
+
+from discovercall.foundation.errors import InputError
+
+_KEY_BYTES = 24
+
+
+def new_key() -> str:
+    """A random key, safe in a header."""
+    return secrets.token_urlsafe(_KEY_BYTES)
+
+
+def read_key(path: Path) -> str:
+    """Read a key file; white space around the key is trimmed.
+
+    Raises:
+        InputError: it can't be read, others may read it, or it holds no key that a header can carry.
+    """
+    try:
+        with path.open("rb") as stream:
+            status = os.fstat(stream.fileno())
+            if stat.S_ISREG(status.st_mode) and status.st_mode & 0o077:
+                raise InputError("others can read it", where=str(path), fix=f"chmod 600 {path}")
+            key = stream.read(65_536).strip()
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror or error})", where=str(path)) from None
+    if not key or not all(0x21 <= byte <= 0x7E for byte in key):
+        raise InputError("holds no key", where=str(path), fix="one line of visible ASCII characters")
+    return key.decode("ascii")
+
+
+def write_key(path: Path, key: str) -> None:
+    """Create a key file with mode 0600; an existing file is never overwritten.
+
+    Raises:
+        InputError: it exists or can't be created.
+    """
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise InputError(f"cannot be created ({error.strerror or error})", where=str(path)) from None
+    with os.fdopen(descriptor, "w", encoding="ascii") as stream:
+        stream.write(key + "\n")
