@@ -16,7 +16,7 @@ while read -r sign group; do
     -) groups="${groups%% $group *} ${groups#* $group }" ;;
   esac
 done
-for group in $groups; do kill -KILL -- "-$group" 2>/dev/null; done
+for group in $groups; do kill -s KILL -- "-$group" 2>/dev/null; done
 """
 
 

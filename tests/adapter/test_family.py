@@ -1,0 +1,185 @@
+"""What only the whole process can promise, so each test runs a harness process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+from tests.adapter.running import MARK, Bench, gone_within, marked
+
+PRELUDE = """
+import asyncio, json, os, subprocess, sys, time
+from discovercall.adapter.failures import AdapterFailure
+from discovercall.adapter.family import become_subreaper, hide_memory
+from discovercall.adapter.process import run_adapter
+
+async def decide(source, timeout_s=20.0):
+    try:
+        result = await run_adapter(
+            [sys.executable, "-c", source], b"{}", env=dict(os.environ), timeout_s=timeout_s
+        )
+        return result.stdout.decode()
+    except AdapterFailure as failure:
+        return failure.code
+
+TWICE_FORKED = '''
+import os, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.setsid()
+        time.sleep(300)
+    os._exit(0)
+os.wait()
+'''
+
+def others():
+    return [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and parent(pid) == os.getpid()]
+
+def parent(pid):
+    try:
+        return int(open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+"""
+
+
+@pytest.fixture
+def mark():
+    bench = Bench()
+    yield bench.mark
+    for pid in marked(bench.mark):
+        os.kill(pid, signal.SIGKILL)
+
+
+def harness(source: str, mark: str, **options) -> subprocess.Popen:
+    code = PRELUDE + textwrap.dedent(source)
+    return subprocess.Popen(
+        [sys.executable, "-c", code],
+        env={**os.environ, MARK: mark},
+        stdout=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+def outcome(source: str, mark: str, **options):
+    process = harness(source, mark, **options)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    return json.loads(output)
+
+
+def test_twice_forked_daemon_does_not_survive_the_decision(mark):
+    source = """
+    become_subreaper()
+    watchdog = others()
+    answers = [
+        asyncio.run(decide(TWICE_FORKED + "print('done')")),
+        asyncio.run(decide(TWICE_FORKED + "time.sleep(300)", timeout_s=0.6)),
+    ]
+    print(json.dumps([answers, others() == watchdog]))
+    """
+    assert outcome(source, mark) == [["done\n", "timeout"], True]
+    assert gone_within(mark, 2)
+
+
+def test_other_children_are_left_alone(mark):
+    source = """
+    before = subprocess.Popen(["sleep", "300"], start_new_session=True)
+    nursery = become_subreaper()
+    ours = subprocess.Popen(["sleep", "300"])
+    kept = subprocess.Popen(["sleep", "300"], start_new_session=True)
+    nursery.keep(kept.pid)
+    asyncio.run(decide(TWICE_FORKED))
+    children = [before, ours, kept]
+    print(json.dumps([child.poll() for child in children]))
+    for child in children:
+        child.kill()
+        child.wait()
+    """
+    assert outcome(source, mark) == [None, None, None]
+    assert gone_within(mark, 2)
+
+
+def test_running_adapters_and_their_helpers_are_left_alone(mark):
+    source = """
+    become_subreaper()
+    helper = '''
+    import os, subprocess, time
+    shell = ["sh", "-c", "sleep 5 >/dev/null 2>&1 & echo $!"]
+    orphan = int(subprocess.run(shell, capture_output=True).stdout)
+    time.sleep(1.2)
+    print(open(f"/proc/{orphan}/comm").read().strip())
+    '''
+    import textwrap
+    async def both():
+        slow = asyncio.create_task(decide(textwrap.dedent(helper)))
+        await asyncio.sleep(0.5)
+        quick = await decide(TWICE_FORKED + "print('done')")
+        return [quick, await slow]
+    print(json.dumps(asyncio.run(both())))
+    """
+    assert outcome(source, mark) == ["done\n", "sleep\n"]
+    assert gone_within(mark, 2)
+
+
+def test_no_dead_process_piles_up(mark):
+    source = """
+    become_subreaper()
+    count = len(others())
+    for _ in range(5):
+        asyncio.run(decide(TWICE_FORKED))
+    print(json.dumps(len(others()) - count))
+    """
+    assert outcome(source, mark) == 0
+
+
+def test_killed_harness_takes_its_adapters_along(mark):
+    source = """
+    become_subreaper()
+    async def two():
+        await decide("print(1)")
+        await asyncio.gather(decide("import time; time.sleep(300)"), decide("import time; time.sleep(300)"))
+    asyncio.run(two())
+    """
+    process = harness(source, mark)
+    deadline = time.monotonic() + 20
+    while len(marked(mark)) < 3 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert len(marked(mark)) == 3  # the harness and two adapters; the watchdog carries no mark
+    time.sleep(0.2)
+    process.kill()
+    process.communicate()
+    assert gone_within(mark, 5)
+
+
+def test_interrupted_harness_takes_its_adapters_along(mark):
+    process = harness(
+        "become_subreaper()\nasyncio.run(decide(TWICE_FORKED + 'time.sleep(300)'))", mark, stderr=-3
+    )
+    deadline = time.monotonic() + 20
+    while len(marked(mark)) < 3 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    assert gone_within(mark, 1)
+
+
+def test_memory_is_hidden(mark):
+    source = """
+    import ctypes
+    get_dumpable = 3
+    found = [ctypes.CDLL(None).prctl(get_dumpable)]
+    hide_memory()
+    print(json.dumps([*found, ctypes.CDLL(None).prctl(get_dumpable)]))
+    """
+    assert outcome(source, mark) == [1, 0]
