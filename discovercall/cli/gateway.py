@@ -56,7 +56,7 @@ def serve(
         typer.echo(f"Key: {key_file} (only you can read it{'' if api_key_file else '; gone after the stop'})")
         typer.echo(
             f"Try: discovercall run --api-base-url {url} --api-key-file {key_file} --tasks tasks/v4.jsonl "
-            "--adapter first-result --model first-result --lane configured-model --output run.jsonl"
+            "--adapter first-result --model first-result --lane configured-model --execute --output run.jsonl"
         )
         if plan:
             typer.echo(f"Faults: {len(plan)}")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ipaddress
+import signal
 import socket
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import TracebackType
+from types import FrameType, TracebackType
 
 import uvicorn
 
@@ -35,8 +36,13 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, face: HttpFace, on_stop: Callable[[], None]) -> None:
         super().__init__(config)
         self.listening = threading.Event()
+        self.interrupted = False
         self._face = face
         self._on_stop = on_stop
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self.interrupted = self.interrupted or sig == signal.SIGINT
+        super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
@@ -119,10 +125,14 @@ def serve(
         InputError: the journal can't be opened.
     """
     requests = RequestJournal(journal)
+    server = _server(world, api_key, faults, requests, on_stop)
     try:
-        _server(world, api_key, faults, requests, on_stop).run([listener])
+        server.run([listener])
     finally:
         requests.close()
+    # A shell starts background jobs with SIGINT ignored, where raising the signal again does nothing.
+    if server.interrupted:
+        raise KeyboardInterrupt
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -1,0 +1,179 @@
+"""The commands `discovercall gateway …`, as a person starts them."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from discovercall.gateway.catalog import default_world_path, load_world
+
+PROGRAM = [sys.executable, "-c", "from discovercall.cli.main import main; main()", "gateway"]
+WORLD = load_world(default_world_path())
+
+
+def run(*arguments):
+    return subprocess.run([*PROGRAM, *arguments], capture_output=True, text=True, timeout=60)
+
+
+@contextlib.contextmanager
+def serving(*arguments, stop=signal.SIGINT):
+    """A served gateway: its process, what it printed up to its last line, and the exit code afterwards."""
+    command = [*PROGRAM, "serve", "--port", "0", *map(str, arguments)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process, "".join(_until_ready(process))
+            process.send_signal(stop)
+            process.wait(20)
+        finally:
+            process.kill()
+
+
+def _until_ready(process):
+    for line in process.stdout:
+        yield line
+        if "Ctrl-C" in line:
+            return
+    raise AssertionError("the gateway ended")
+
+
+def address(printed):
+    return re.findall(r"http://127\.0\.0\.1:\d+/api/v1", printed)[0]
+
+
+def key_path(printed):
+    return Path(re.findall(r"^Key: (\S+)", printed, re.MULTILINE)[0])
+
+
+def search(url, key):
+    headers = {"Authorization": f"Bearer {key}"}
+    for _ in range(100):
+        with contextlib.suppress(httpx.ConnectError):
+            return httpx.post(f"{url}/search", json={"query": "weather"}, headers=headers, trust_env=False)
+    raise AssertionError("the gateway does not answer")
+
+
+def test_serve_tells_how_to_use_it_and_cleans_up():
+    with serving() as (process, printed):
+        path = key_path(printed)
+        key = path.read_text().strip()
+        assert path.stat().st_mode & 0o777 == 0o600
+        assert key not in printed
+        assert f"discovercall run --api-base-url {address(printed)} --api-key-file {path}" in printed
+        assert search(address(printed), key).status_code == 200
+        assert search(address(printed), "other").status_code == 401
+        command = Path(f"/proc/{process.pid}/cmdline")
+        assert not command.exists() or key.encode() not in command.read_bytes()
+    assert process.returncode == 130
+    assert not path.exists()
+    assert not path.parent.exists()
+
+
+def test_interrupt_counts_where_a_shell_had_it_ignored():
+    ignore = (
+        "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); "
+        "os.execv(sys.argv[1], sys.argv[1:])"
+    )
+    command = [sys.executable, "-c", ignore, *PROGRAM, "serve", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        search(address("".join(_until_ready(process))), "x")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 130
+
+
+def test_termination_cleans_up_too():
+    with serving(stop=signal.SIGTERM) as (process, printed):
+        path = key_path(printed)
+        search(address(printed), "x")
+    assert process.returncode == -signal.SIGTERM
+    assert not path.parent.exists()
+
+
+def test_key_file_is_read_and_kept(tmp_path):
+    path = tmp_path / "key"
+    path.write_text("my-own-key\n")
+    path.chmod(0o600)
+    with serving("--api-key-file", path) as (_, printed):
+        assert search(address(printed), "my-own-key").status_code == 200
+    assert path.read_text() == "my-own-key\n"
+
+
+def test_absent_key_file_is_created_and_kept(tmp_path):
+    path = tmp_path / "key"
+    with serving("--api-key-file", path) as (_, printed):
+        assert search(address(printed), path.read_text().strip()).status_code == 200
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_faults_and_journal(tmp_path):
+    faults, journal = tmp_path / "faults.json", tmp_path / "requests.jsonl"
+    faults.write_text('[{"on": "search", "do": {"status": 503}}]')
+    with serving("--faults", faults, "--journal", journal) as (_, printed):
+        key = key_path(printed).read_text().strip()
+        assert search(address(printed), key).status_code == 503
+        assert search(address(printed), key).status_code == 200
+    assert [json.loads(line)["fault"] for line in journal.read_text().splitlines()] == ["status", None]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--host", "0.0.0.0"], ["--host", "loopback"]),
+        (["--catalog", "none.json"], ["none.json"]),
+        (["--faults", "none.json"], ["none.json"]),
+        (["--journal", "/no/such/folder/j"], ["/no/such/folder/j"]),
+        (["--port", "70000"], ["--port"]),
+    ],
+)
+def test_serve_refuses_in_one_line(arguments, words, tmp_path):
+    done = subprocess.run(
+        [*PROGRAM, "serve", "--port", "0", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=tmp_path,
+        env=os.environ | {"TMPDIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[2])},
+    )
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    for word in words:
+        assert word in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_key_file_that_others_can_read_is_refused(tmp_path):
+    path = tmp_path / "key"
+    path.write_text("my-own-key")
+    path.chmod(0o644)
+    done = run("serve", "--port", "0", "--api-key-file", str(path))
+    assert done.returncode == 2
+    assert f"chmod 600 {path}" in done.stderr
+    assert "my-own-key" not in done.stderr
+
+
+def test_list():
+    table = run("list")
+    assert table.returncode == 0
+    assert len(table.stdout.splitlines()) == len(WORLD.tools) + 1
+    listed = json.loads(run("list", "--format", "json").stdout)
+    assert [tool["toolRef"] for tool in listed["tools"]] == [tool.tool_ref for tool in WORLD.tools]
+
+
+def test_find():
+    found = json.loads(run("find", "track a weather forecast", "--format", "json", "--limit", "3").stdout)
+    assert found["query"] == "track a weather forecast"
+    assert len(found["results"]) == 3
+    assert all(set(row) == {"toolRef", "title", "score", "reason"} for row in found["results"])
+    assert found["results"][0]["toolRef"] in run("find", "track a weather forecast").stdout
+    nothing = run("find", "zzzz")
+    assert (nothing.returncode, "No tool" in nothing.stdout) == (0, True)
+
+
+def test_unknown_format_is_a_usage_error():
+    assert run("list", "--format", "xml").returncode == 2
