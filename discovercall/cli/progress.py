@@ -90,9 +90,11 @@ def conclude(prepared: PreparedRun, result: RunResult) -> None:
     for lane in plan.lanes:
         print(f"Wrote {lane.output}")
     sent = requests.searches + requests.inspects + requests.call_requests
+    credits = f" ({result.credits:g} credits as reported)" if result.credits else ""
+    by_kind = f"{requests.searches} discover, {requests.inspects} inspect, {requests.call_requests} call"
     print(
-        f"{result.finished} of {result.planned} trials; {result.billed} billed calls; {sent} requests "
-        f"({requests.searches} discover, {requests.inspects} inspect, {requests.call_requests} call)",
+        f"{result.finished} of {result.planned} trials; {result.billed} billed calls{credits};"
+        f" {sent} requests ({by_kind})",
         file=sys.stderr,
     )
     if result.interrupted:

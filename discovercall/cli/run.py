@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discovercall.foundation.errors import EXIT_INTERRUPTED
+from discovercall.cli.formats import Format, print_json
+from discovercall.foundation.errors import EXIT_INTERRUPTED, RefusedError
+
+if TYPE_CHECKING:
+    from discovercall.contract.options import PreparedRun, RunOptions
+    from discovercall.contract.plan import RunPlan
 
 
 def run(
@@ -55,15 +60,27 @@ def run(
         str | None,
         typer.Option(help="File with the catalog key, or - for standard input (or QVERIS_API_KEY)."),
     ] = None,
+    max_credits: Annotated[
+        float | None, typer.Option(help="Most credits that calls may cost, where the API reports prices.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a run that ended early; without one, start it.")
+    ] = False,
+    plan_only: Annotated[
+        bool, typer.Option("--plan-only", help="Print the plan, its bound and its digest; run nothing.")
+    ] = False,
+    plan_digest: Annotated[
+        str | None, typer.Option(help="Run only the plan with this digest (from --plan-only).")
+    ] = None,
+    sandbox: Annotated[
+        bool, typer.Option("--sandbox", help="Rehearse on the embedded gateway: no key, no network.")
+    ] = False,
+    format: Annotated[Format, typer.Option(help="How --plan-only prints.")] = Format.HUMAN,
     allow_tracked_output: Annotated[
         bool, typer.Option("--allow-tracked-output", help="Allow an output that git would track.")
     ] = False,
 ) -> None:
     """Run a lane: discover, select, inspect, parameterize and, with --execute, call."""
-    from discovercall.adapter.family import become_subreaper, hide_memory
-    from discovercall.cli.progress import announce, conclude, observer_for
-    from discovercall.contract.credentials import read_api_key
-    from discovercall.contract.execution import Connection, execute_run
     from discovercall.contract.options import RunOptions, prepare_run
     from discovercall.foundation.revision import installed_revision
 
@@ -88,15 +105,44 @@ def run(
         api_base_url=api_base_url,
         api_key_file=api_key_file,
         allow_tracked_output=allow_tracked_output,
+        sandbox=sandbox,
+        max_credits=max_credits,
+        resume=resume,
     )
     prepared = prepare_run(options, os.environ, installed_revision())
-    key = read_api_key(api_key_file, os.environ)
+    if plan_digest is not None and plan_digest != prepared.plan.digest:
+        raise RefusedError(
+            f"the plan has the digest {prepared.plan.digest}, approved was {plan_digest}",
+            where="--plan-digest",
+            fix="see with --plan-only what changed",
+        )
+    if plan_only:
+        _print_plan(prepared.plan, format)
+        return
+    _carry_out(prepared, options)
+
+
+def _print_plan(plan: RunPlan, format: Format) -> None:
+    from discovercall.report.plan import plan_lines, plan_report
+
+    if format is Format.JSON:
+        print_json(plan_report(plan))
+    else:
+        typer.echo("\n".join(plan_lines(plan_report(plan))))
+
+
+def _carry_out(prepared: PreparedRun, options: RunOptions) -> None:
+    from discovercall.adapter.family import become_subreaper, hide_memory
+    from discovercall.cli.progress import announce, conclude, observer_for
+    from discovercall.cli.sandbox import connected
+    from discovercall.contract.execution import execute_run
+
     hide_memory()
-    become_subreaper()
-    announce(prepared)
-    connection = Connection(prepared.base_url, key, concurrency, requests_per_minute)
-    with observer_for(prepared.plan) as observer:
-        result = execute_run(prepared, connection, observer)
+    with connected(prepared, options, os.environ) as connection:
+        become_subreaper()
+        announce(prepared)
+        with observer_for(prepared.plan) as observer:
+            result = execute_run(prepared, connection, observer, resume=options.resume)
     conclude(prepared, result)
     if result.limit is not None:
         raise result.limit

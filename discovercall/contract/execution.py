@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import platform
 import signal
 import sys
@@ -16,11 +17,14 @@ from pathlib import Path
 from discovercall.adapter.deciding import AdapterProcess
 from discovercall.capability.authorization import AuthorizationRefused
 from discovercall.capability.client import CapabilityClient, RequestCounts
-from discovercall.contract.journal import Journal, journal_path
+from discovercall.capability.revisions import RevisionCollector
+from discovercall.contract.journal import Journal
+from discovercall.contract.ledger import resume_journal
 from discovercall.contract.options import PreparedRun
 from discovercall.contract.plan import RunPlan
 from discovercall.contract.record import settle
 from discovercall.contract.runner import Runner, RunObserver, RunState, Surroundings
+from discovercall.contract.spend import Spend
 from discovercall.foundation.errors import InputError, SpendLimitError
 from discovercall.foundation.files import write_atomic
 from discovercall.foundation.jsonl import dump_lines
@@ -43,8 +47,9 @@ class RunResult:
 
     Args:
         finished: records that exist, of `planned`.
-        billed: calls that were sent and may have been billed.
-        requests: all requests, retries included.
+        billed: calls that were sent and may have been billed, over all starts of the run.
+        credits: what they cost, as far as the API told.
+        requests: requests of this start, retries included.
         limit: why nothing more was started, where a spend limit was reached.
         interrupted: whether a signal ended it early.
     """
@@ -52,42 +57,69 @@ class RunResult:
     finished: int
     planned: int
     billed: int
+    credits: float
     requests: RequestCounts
     limit: SpendLimitError | None
     interrupted: bool
 
 
-def execute_run(prepared: PreparedRun, connection: Connection, observer: RunObserver) -> RunResult:
+def execute_run(
+    prepared: PreparedRun, connection: Connection, observer: RunObserver, *, resume: bool = False
+) -> RunResult:
     """Run a plan to its end, to its spend limit, or to an interrupt, and write its outputs.
 
+    Args:
+        resume: go on with the run whose journal is there; without one, start it.
+
     Raises:
-        InputError: a file can't be created, or the API refused the key before anything was billed.
+        InputError: a file can't be created, the journal belongs to another plan, or the API refused the key
+            before anything was billed.
     """
     plan = prepared.plan
-    path = journal_path(plan.lanes[0].output)
+    state = RunState(Spend(plan.max_billed_calls, plan.max_credits))
+    revisions = RevisionCollector()
+    if resume and os.path.lexists(plan.journal):
+        journal, ledger = resume_journal(plan.journal, plan)
+        state.records = ledger.records
+        state.spend.billed = set(ledger.drafts)
+        state.spend.credits = ledger.prices
+        revisions = RevisionCollector(ledger.observations)
+        state.journaled_revisions = len(revisions.observations())
+    else:
+        journal = _create_journal(plan)
     try:
-        journal = Journal.create(path, plan.header(), plan.digest)
-    except FileExistsError:
-        raise InputError(f"{path} exists", where="--output", fix="name another file") from None
-    except OSError as error:
-        raise InputError(f"{path} can't be created ({error.strerror})", where="--output") from None
-    state = RunState()
-    try:
-        return asyncio.run(_execute(prepared, connection, observer, journal, state))
+        return asyncio.run(_execute(prepared, connection, observer, journal, state, revisions))
     except AuthorizationRefused:
-        if not state.billed:
-            path.unlink()  # nothing happened that anybody would have to know of
+        if not state.spend.billed and not state.records:
+            plan.journal.unlink()  # nothing happened that anybody would have to know of
         raise
     finally:
         journal.close()
 
 
+def _create_journal(plan: RunPlan) -> Journal:
+    try:
+        return Journal.create(plan.journal, plan.header(), plan.limits(), plan.digest)
+    except FileExistsError:
+        raise InputError(f"{plan.journal} exists", where="--output", fix="name another file") from None
+    except OSError as error:
+        raise InputError(f"{plan.journal} can't be created ({error.strerror})", where="--output") from None
+
+
 async def _execute(
-    prepared: PreparedRun, connection: Connection, observer: RunObserver, journal: Journal, state: RunState
+    prepared: PreparedRun,
+    connection: Connection,
+    observer: RunObserver,
+    journal: Journal,
+    state: RunState,
+    revisions: RevisionCollector,
 ) -> RunResult:
     plan = prepared.plan
     async with CapabilityClient(
-        connection.base_url, connection.api_key, requests_per_minute=connection.requests_per_minute
+        connection.base_url,
+        connection.api_key,
+        requests_per_minute=connection.requests_per_minute,
+        revisions=revisions,
     ) as client:
         surroundings = Surroundings(
             client=client,
@@ -112,7 +144,8 @@ async def _execute(
         return RunResult(
             finished=len(state.records),
             planned=plan.planned_records,
-            billed=len(state.billed),
+            billed=len(state.spend.billed),
+            credits=state.spend.total_credits,
             requests=client.counts,
             limit=limit,
             interrupted=bool(interrupts) and not runner.complete,

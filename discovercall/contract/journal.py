@@ -16,16 +16,29 @@ from typing import Any
 from discovercall.foundation.digests import sha256_hex
 from discovercall.foundation.ecma_json import JsonError, compact_bytes, decode
 from discovercall.foundation.errors import InputError
+from discovercall.foundation.files import sync_folder
 from discovercall.foundation.jsonl import AppendFile
 
 SUFFIX = ".journal.jsonl"
 _CHAIN = re.compile(rb',"chain":"([0-9a-f]{64})"\}\Z')
-_SYNCED = frozenset({"plan", "call_intent", "trial_finished"})
+_SYNCED = frozenset({"plan", "resumed", "call_intent", "call_outcome", "trial_finished"})
 
 
 def journal_path(output: Path) -> Path:
     """The journal that belongs to an output file."""
     return output.with_name(output.name + SUFFIX)
+
+
+def find_journal(path: Path) -> Path:
+    """The journal of an output file; a journal is its own.
+
+    Raises:
+        InputError: there is none.
+    """
+    for candidate in (journal_path(path), path.with_name("run" + SUFFIX), path):
+        if candidate.name.endswith(SUFFIX) and candidate.is_file():
+            return candidate
+    raise InputError(f"has no journal {journal_path(path).name} beside it", where=str(path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +55,7 @@ class TrialKey:
 
 
 class Journal:
-    """Appends to a run's journal.
+    """Appends to a run's journal, which stays locked as long as it is open.
 
     Args:
         file: the open journal.
@@ -54,23 +67,43 @@ class Journal:
         self._chain = chain
 
     @classmethod
-    def create(cls, path: Path, plan_header: dict[str, Any], plan_digest: str) -> Journal:
+    def create(cls, path: Path, plan: dict[str, Any], limits: dict[str, Any], plan_digest: str) -> Journal:
         """Start a journal with the plan header; an existing file is refused with FileExistsError."""
-        journal = cls(AppendFile.create(path))
-        journal._write("plan", {"plan": plan_header, "plan_digest": plan_digest})
+        journal = cls.begin(AppendFile.create(path), plan, limits, plan_digest)
+        sync_folder(path.parent)
         return journal
+
+    @classmethod
+    def begin(
+        cls, file: AppendFile, plan: dict[str, Any], limits: dict[str, Any], plan_digest: str
+    ) -> Journal:
+        """Write the plan header into an empty file."""
+        journal = cls(file)
+        journal._write("plan", {"plan": plan, "limits": limits, "plan_digest": plan_digest})
+        return journal
+
+    def resumed(self, limits: dict[str, Any], plan_digest: str) -> None:
+        """The run goes on after an early end, with these limits."""
+        self._write("resumed", {"limits": limits, "plan_digest": plan_digest})
 
     def trial_started(self, key: TrialKey) -> None:
         """A lane starts a trial."""
         self._write("trial_started", key.to_json())
 
-    def call_intent(self, key: TrialKey) -> None:
-        """A billed request is about to leave; returns only when this is on disk."""
-        self._write("call_intent", key.to_json())
+    def call_intent(self, key: TrialKey, price: float | None, draft: dict[str, Any]) -> None:
+        """A billed request is about to leave; returns only when this is on disk.
 
-    def call_outcome(self, key: TrialKey, outcome: str) -> None:
-        """What became of the billed request: `answered` or a reason code."""
-        self._write("call_outcome", key.to_json() | {"outcome": outcome})
+        Args:
+            key: which trial.
+            price: credits that the tool names for a call, where it does.
+            draft: the trial's record as it stands now, for the case that nothing more is ever known.
+        """
+        self._write("call_intent", key.to_json() | {"price": price, "draft": draft})
+
+    def call_outcome(self, key: TrialKey, outcome: dict[str, Any]) -> None:
+        """What became of the billed request: `outcome` ("answered" or a reason code), `success`,
+        `result_nonempty`, `cost`."""
+        self._write("call_outcome", key.to_json() | outcome)
 
     def revisions(self, api: str | None, catalog: str | None) -> None:
         """Revision headers of one answer; None where the header was absent."""
@@ -81,7 +114,7 @@ class Journal:
         self._write("trial_finished", key.to_json() | {"record": record})
 
     def close(self) -> None:
-        """Close the file."""
+        """Close and unlock the file."""
         self._file.close()
 
     def _write(self, kind: str, payload: dict[str, Any]) -> None:
@@ -100,12 +133,17 @@ class Journal:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One verified journal line: its 1-based number, kind, content and chain value."""
+    """One verified journal line: its 1-based number, its content, its chain value, and where it ends."""
 
     number: int
-    kind: str
     content: dict[str, Any]
     chain: str
+    end: int
+
+    @property
+    def key(self) -> TrialKey:
+        """The trial that the line is about."""
+        return TrialKey(self.content["lane"], self.content["task_id"], self.content["trial"])
 
 
 def read_journal(path: Path) -> Iterator[Entry]:
@@ -120,7 +158,7 @@ def read_journal(path: Path) -> Iterator[Entry]:
         raise InputError(f"cannot be read ({error.strerror})", where=str(path)) from None
     lines = data.split(b"\n")
     lines.pop()  # empty, or a line that a crash cut short
-    chain = ""
+    chain, end = "", 0
     for number, line in enumerate(lines, 1):
         found = _CHAIN.search(line)
         body = line[: found.start()] if found else line
@@ -135,5 +173,5 @@ def read_journal(path: Path) -> Iterator[Entry]:
                 where=f"{path}:{number}",
                 fix="restore the journal from a copy, or start the run anew with another --output",
             )
-        chain = expected
-        yield Entry(number, str(content.get("kind")), content, chain)
+        chain, end = expected, end + len(line) + 1
+        yield Entry(number, content, chain, end)

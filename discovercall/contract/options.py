@@ -11,6 +11,7 @@ from discovercall.adapter.bundled import BundledAdapter, bundled_adapter
 from discovercall.adapter.environment import adapter_environment, check_requested_names
 from discovercall.adapter.startable import check_startable
 from discovercall.capability.base_url import is_loopback, normalize_base_url
+from discovercall.contract.journal import journal_path
 from discovercall.contract.outputs import check_output
 from discovercall.contract.plan import LANES, SANDBOX_BASE_URL, Lane, RunPlan
 from discovercall.contract.provenance import Provenance, resolve_toolkit_revision
@@ -52,6 +53,8 @@ class RunOptions:
     api_key_file: str | None = None
     allow_tracked_output: bool = False
     sandbox: bool = False
+    max_credits: float | None = None
+    resume: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +107,14 @@ def prepare_run(
     inputs = [tasks_path, Path(command[0])]
     if options.api_key_file not in (None, "-"):
         inputs.append(Path(str(options.api_key_file)))
-    check_output(options.output, inputs, allow_tracked=options.allow_tracked_output)
+    journal = journal_path(options.output)
+    check_output(
+        options.output,
+        journal,
+        inputs,
+        allow_tracked=options.allow_tracked_output,
+        resume=options.resume,
+    )
     adapter_revision = _adapter_revision(options, bundled, provenance)
     planned_calls = len(task_set.tasks) * options.trials if options.execute else 0
     plan = RunPlan(
@@ -125,7 +135,9 @@ def prepare_run(
         api_base_url=base_url,
         toolkit_revision=provenance.toolkit_revision,
         max_billed_calls=planned_calls if options.max_billed_calls is None else options.max_billed_calls,
+        max_credits=options.max_credits,
         adapter_timeout_ms=options.adapter_timeout_ms,
+        journal=journal,
     )
     warnings = [provenance.warning] if provenance.warning else []
     if bundled is None:
@@ -145,9 +157,12 @@ def _check_numbers(options: RunOptions) -> None:
         raise InputError("must be at least 1", where="--adapter-timeout-ms")
     if options.max_billed_calls is not None and options.max_billed_calls < 0:
         raise InputError("must not be negative", where="--max-billed-calls")
-    rate = options.requests_per_minute
-    if rate is not None and not (math.isfinite(rate) and rate > 0):
-        raise InputError("must be a number above 0", where="--requests-per-minute")
+    for flag, amount in (
+        ("--requests-per-minute", options.requests_per_minute),
+        ("--max-credits", options.max_credits),
+    ):
+        if amount is not None and not (math.isfinite(amount) and amount > 0):
+            raise InputError("must be a number above 0", where=flag)
 
 
 def _base_url(options: RunOptions, environment: Mapping[str, str]) -> str:

@@ -7,20 +7,23 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from discovercall.contract.journal import journal_path
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.files import same_file
 
 _GIT_TIMEOUT_S = 10
 
 
-def check_output(output: Path, inputs: Iterable[Path], *, allow_tracked: bool) -> None:
+def check_output(
+    output: Path, journal: Path, inputs: Iterable[Path], *, allow_tracked: bool, resume: bool
+) -> None:
     """Refuse an output file that would harm something.
 
     Args:
         output: the file to write; its folder must exist.
+        journal: the run's journal, beside it.
         inputs: files that are read.
         allow_tracked: whether a file that git would track is fine.
+        resume: whether a run that has a journal may go on.
 
     Raises:
         InputError: says what stands in the way.
@@ -32,8 +35,9 @@ def check_output(output: Path, inputs: Iterable[Path], *, allow_tracked: bool) -
         raise InputError(f"the folder {output.parent} does not exist", where="--output", fix="create it")
     if not os.access(output.parent, os.W_OK | os.X_OK):
         raise InputError(f"the folder {output.parent} is not writable", where="--output")
-    for path in (output, journal_path(output)):
-        if os.path.lexists(path):
+    going_on = resume and os.path.lexists(journal)
+    for path in (output, journal):
+        if os.path.lexists(path) and not going_on:
             raise InputError(
                 f"{path} exists and is never overwritten",
                 where="--output",

@@ -42,8 +42,10 @@ class RunPlan:
         api_base_url: as recorded; `sandbox://embedded` for the embedded gateway.
         discovery_limit: results asked for per discovery, 1 to 100.
         execute: whether tools are called; without it a trial ends before its call.
-        max_billed_calls: calls that may be sent in the whole run, over all lanes.
         adapter_timeout_ms: time limit of one decision.
+        max_billed_calls: calls that may be sent in the whole run, over all lanes.
+        max_credits: what the calls may cost together, where the API reports prices; None for no limit.
+        journal: the run's spend ledger.
     """
 
     task_set: TaskSet
@@ -53,8 +55,10 @@ class RunPlan:
     execute: bool
     api_base_url: str
     toolkit_revision: str
-    max_billed_calls: int
     adapter_timeout_ms: int
+    max_billed_calls: int
+    max_credits: float | None
+    journal: Path
 
     def planned_trials(self) -> Iterator[PlannedTrial]:
         """All trials in plan order: by task, then by trial."""
@@ -68,7 +72,7 @@ class RunPlan:
         return len(self.task_set.tasks) * self.trials * len(self.lanes)
 
     def header(self) -> dict[str, Any]:
-        """The plan as a plain object; equal headers are equal plans."""
+        """All but the spend limits as a plain object; runs with equal headers measure the same."""
         return {
             "task_set_sha256": self.task_set.sha256,
             "tasks": [task.id for task in self.task_set.tasks],
@@ -77,7 +81,6 @@ class RunPlan:
             "execute": self.execute,
             "api_base_url": self.api_base_url,
             "toolkit_revision": self.toolkit_revision,
-            "max_billed_calls": self.max_billed_calls,
             "adapter_timeout_ms": self.adapter_timeout_ms,
             "lanes": [
                 {
@@ -92,7 +95,11 @@ class RunPlan:
             ],
         }
 
+    def limits(self) -> dict[str, Any]:
+        """The spend limits as a plain object; a resumed run may have others."""
+        return {"max_billed_calls": self.max_billed_calls, "max_credits": self.max_credits}
+
     @property
     def digest(self) -> str:
-        """SHA-256 of the compact JSON of the header."""
-        return sha256_of_json(self.header())
+        """The plan digest: SHA-256 of the compact JSON of header and limits."""
+        return sha256_of_json({"plan": self.header(), "limits": self.limits()})

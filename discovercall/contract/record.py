@@ -11,6 +11,7 @@ from discovercall.contract.plan import Lane, PlannedTrial, RunPlan
 from discovercall.foundation.digests import sha256_of_json
 
 PENDING = "pending"
+ANSWERED = "answered"
 MAX_MESSAGE = 500
 _REASON_CODE = re.compile(r"[a-z][a-z0-9_]{1,63}\Z")
 
@@ -103,6 +104,32 @@ def build_record(
     if evidence.usage:
         record["usage"] = {stage: dict(counts) for stage, counts in evidence.usage.items()}
     return record
+
+
+OUTCOME_UNKNOWN = Failure("call", "outcome_unknown", "the run broke off after the call was sent")
+
+
+def recovered_record(draft: Mapping[str, Any], outcome: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The record of a trial that broke off between its call and its end.
+
+    Args:
+        draft: its record as it stood when the call was sent.
+        outcome: what the journal says of the call; None where it says nothing, and nobody knows.
+    """
+    failure: dict[str, Any] | None = None
+    call = dict(draft["call"])
+    if outcome is None:
+        failure = OUTCOME_UNKNOWN.to_json()
+    elif outcome["outcome"] == ANSWERED:
+        call |= {"success": outcome["success"], "result_nonempty": outcome["result_nonempty"]}
+    else:
+        failure = Failure("api", outcome["outcome"], "API request failed").to_json()
+    record = {**draft, "status": "completed" if failure is None else "failed", "call": call}
+    finished_at = record.pop("finished_at")
+    extras: dict[str, Any] = {name: record.pop(name) for name in ("durations_ms", "usage") if name in record}
+    if failure is not None:
+        record["error"] = failure
+    return {**record, "finished_at": finished_at, **extras}
 
 
 def _metadata(identity: Identity) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import functools
 import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from discovercall.adapter.failures import AdapterFailure
@@ -15,7 +15,8 @@ from discovercall.capability.client import CapabilityClient
 from discovercall.capability.failures import ApiFailure
 from discovercall.contract.journal import Journal, TrialKey
 from discovercall.contract.plan import PlannedTrial, RunPlan
-from discovercall.contract.record import Failure, Identity, build_record
+from discovercall.contract.record import ANSWERED, Failure, Identity, build_record
+from discovercall.contract.spend import Spend
 from discovercall.contract.trial import Decide, GateFailed, LaneTrial, Session
 from discovercall.foundation.clocks import Clock, iso_milliseconds
 from discovercall.foundation.errors import DiscovercallError, SpendLimitError
@@ -57,10 +58,10 @@ class Surroundings:
 
 @dataclass(slots=True)
 class RunState:
-    """Finished records by trial, and calls that may have been billed; starts empty or from a journal."""
+    """Finished records by trial, and what was spent; starts empty or from a journal."""
 
+    spend: Spend
     records: dict[TrialKey, dict[str, Any]] = field(default_factory=dict)
-    billed: set[TrialKey] = field(default_factory=set)
     journaled_revisions: int = 0
 
 
@@ -113,12 +114,15 @@ class Runner:
             DiscovercallError: the API refused the key, or the journal can't be written.
         """
         failure: BaseException | None = None
+        limit: SpendLimitError | None = None
         try:
             while self._start_trials() or self._running:
                 done, self._running = await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
                 for task in done:
                     failed = None if task.cancelled() else task.exception()
-                    if failed is not None and failure is None:
+                    if isinstance(failed, SpendLimitError):
+                        limit, self._limit_reached = failed, True
+                    elif failed is not None and failure is None:
                         failure = failed
                         self.stop()
         finally:
@@ -128,9 +132,9 @@ class Runner:
         if failure is not None:
             raise failure
         if self._limit_reached and not self._stopping:
+            what = limit.what if limit is not None else self.state.spend.limit_reached()
             raise SpendLimitError(
-                f"the limit of {self.plan.max_billed_calls} billed calls is reached",
-                fix="what is finished is kept; continue with --resume and a higher limit",
+                what, fix="what is finished is kept; continue with --resume and a higher limit"
             )
 
     def _start_trials(self) -> bool:
@@ -144,7 +148,7 @@ class Runner:
                 i for i in range(len(self.plan.lanes)) if self._key(i, planned) not in self.state.records
             ]
             keys = {self._key(lane, planned) for lane in lanes} if self.plan.execute else set()
-            if len(self.state.billed) + len(self._reserved) + len(keys) > self.plan.max_billed_calls:
+            if self.plan.execute and not self.state.spend.has_room_for(self._reserved, keys):
                 self._queue = itertools.chain([planned], self._queue)
                 self._limit_reached = not self._running
                 break
@@ -164,30 +168,39 @@ class Runner:
     async def _run_planned(self, planned: PlannedTrial, lanes: Sequence[int]) -> None:
         around = self._around
         session = Session(around.client, self.plan, planned, around.new_id(), around.timer)
+        tasks = []
+        for lane in lanes:
+            key = self._key(lane, planned)
+            identity = self._identity(key, planned)
+            trial = LaneTrial(session, identity.lane.model, around.decide[lane])
+            trial.before_call = functools.partial(self._before_call, key, identity, trial)
+            task = asyncio.create_task(self._run_lane(key, identity, trial))
+            self._lane_trials[task] = trial
+            task.add_done_callback(self._lane_trials.pop)
+            tasks.append(task)
         try:
-            async with asyncio.TaskGroup() as group:
-                for lane in lanes:
-                    key, model = self._key(lane, planned), self.plan.lanes[lane].model
-                    trial = LaneTrial(
-                        session, model, around.decide[lane], functools.partial(self._before_call, key)
-                    )
-                    task = group.create_task(self._run_lane(key, planned, trial))
-                    self._lane_trials[task] = trial
-                    task.add_done_callback(self._lane_trials.pop)
-        except* DiscovercallError as errors:
-            raise errors.exceptions[0] from None
+            # Lanes don't end each other: one may have a billed call under way when another fails.
+            for ended in await asyncio.gather(*tasks, return_exceptions=True):
+                if isinstance(ended, Exception):
+                    raise ended
         finally:
             session.close()
             self._reserved -= {self._key(lane, planned) for lane in lanes}
 
-    async def _run_lane(self, key: TrialKey, planned: PlannedTrial, trial: LaneTrial) -> None:
-        around, lane = self._around, self.plan.lanes[key.lane]
+    def _identity(self, key: TrialKey, planned: PlannedTrial) -> Identity:
+        around = self._around
         started_at = iso_milliseconds(around.clock())
-        identity = Identity(self.plan, lane, planned, around.new_id(), started_at, around.runtime)
+        return Identity(
+            self.plan, self.plan.lanes[key.lane], planned, around.new_id(), started_at, around.runtime
+        )
+
+    async def _run_lane(self, key: TrialKey, identity: Identity, trial: LaneTrial) -> None:
+        around = self._around
         self._journal.trial_started(key)
         failure = await self._outcome(trial)
         if trial.evidence.attempted:
-            self._journal.call_outcome(key, (failure.reason_code or "failed") if failure else "answered")
+            self._journal.call_outcome(key, _call_outcome(trial, failure))
+            self.state.spend.settle(key, trial.cost)
         self._write_revisions()
         record = build_record(identity, trial.evidence, failure, iso_milliseconds(around.clock()))
         self._journal.trial_finished(key, record)
@@ -210,13 +223,14 @@ class Runner:
             return Failure("unknown", None, self._around.redact(f"{type(error).__name__}: {error}"))
         return None
 
-    def _before_call(self, key: TrialKey) -> None:
-        if len(self.state.billed) >= self.plan.max_billed_calls:
-            raise SpendLimitError(f"the limit of {self.plan.max_billed_calls} billed calls is reached")
-        self._journal.call_intent(key)
+    def _before_call(self, key: TrialKey, identity: Identity, trial: LaneTrial, price: float | None) -> None:
+        spend, now = self.state.spend, iso_milliseconds(self._around.clock())
+        spend.check(price)
+        attempted = replace(trial.evidence, attempted=True)
+        self._journal.call_intent(key, price, build_record(identity, attempted, None, now))
         self._reserved.discard(key)
-        self.state.billed.add(key)
-        self._around.observer.call_sent(len(self.state.billed))
+        spend.commit(key, price)
+        self._around.observer.call_sent(len(spend.billed))
 
     def _write_revisions(self) -> None:
         observations = self._around.client.revisions.observations()
@@ -228,3 +242,12 @@ class Runner:
         """The finished records of one lane in plan order."""
         keys = (self._key(lane, planned) for planned in self.plan.planned_trials())
         return [self.state.records[key] for key in keys if key in self.state.records]
+
+
+def _call_outcome(trial: LaneTrial, failure: Failure | None) -> dict[str, Any]:
+    return {
+        "outcome": (failure.reason_code or "failed") if failure else ANSWERED,
+        "success": trial.evidence.success,
+        "result_nonempty": trial.evidence.result_nonempty,
+        "cost": trial.cost,
+    }

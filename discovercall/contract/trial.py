@@ -25,6 +25,7 @@ from discovercall.adapter.values import check_parameters, strip_top_level_nulls
 from discovercall.capability.client import CallAnswer, Discovery, Inspection
 from discovercall.contract.plan import PlannedTrial, RunPlan
 from discovercall.contract.record import Evidence, Failure
+from discovercall.contract.spend import tool_price
 from discovercall.foundation.ecmascript import is_blank, trim
 
 T = TypeVar("T")
@@ -116,16 +117,21 @@ class LaneTrial:
 
     Attributes:
         evidence: what was learnt so far, also after a failure.
+        before_call: runs right before the billed request leaves, with the price that the tool names;
+            may raise to forbid it.
         calling: true from the moment the billed request is sent until it is answered or has failed.
+        cost: credits of the call, where its answer tells.
     """
 
-    def __init__(self, session: Session, model: str, decide: Decide, before_call: Callable[[], None]) -> None:
+    before_call: Callable[[float | None], None]
+
+    def __init__(self, session: Session, model: str, decide: Decide) -> None:
         self.session = session
         self.model = model
         self.decide = decide
-        self.before_call = before_call
         self.evidence = Evidence()
         self.calling = False
+        self.cost: float | None = None
 
     def _learn(self, **facts: Any) -> None:
         self.evidence = replace(self.evidence, **facts)
@@ -157,7 +163,7 @@ class LaneTrial:
         tool = await self._inspect(tool_id, search_id)
         parameters = await self._parameterize(tool)
         if self.session.plan.execute:
-            await self._call(tool_id, parameters, search_id)
+            await self._call(tool_id, parameters, search_id, tool_price(tool))
 
     async def _ask(self, stage: str, request: dict[str, Any]) -> Any:
         with self._stage(stage):
@@ -218,9 +224,11 @@ class LaneTrial:
             raise GateFailed("parameterize", "invalid_parameter_values", misfit)
         return parameters
 
-    async def _call(self, tool_id: str, parameters: dict[str, Any], search_id: str) -> None:
+    async def _call(
+        self, tool_id: str, parameters: dict[str, Any], search_id: str, price: float | None
+    ) -> None:
         def on_send() -> None:
-            self.before_call()
+            self.before_call(price)
             self.calling = True
             self._learn(attempted=True)
 
@@ -231,4 +239,5 @@ class LaneTrial:
                 )
         finally:
             self.calling = False
+        self.cost = answer.cost
         self._learn(success=answer.success, result_nonempty=answer.success and answer.result_nonempty)

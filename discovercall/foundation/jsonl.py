@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -79,6 +80,9 @@ def dump_lines(values: list[dict[str, Any]]) -> bytes:
     return b"".join(compact_bytes(value) + b"\n" for value in values)
 
 
+_FLAGS = os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+
+
 class AppendFile:
     """A file of mode 0600 that only grows."""
 
@@ -87,13 +91,30 @@ class AppendFile:
 
     @classmethod
     def create(cls, path: Path) -> AppendFile:
-        """Create the file; an existing one is refused with FileExistsError."""
-        return cls(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600))
+        """Create the file and lock it; an existing one is refused with FileExistsError."""
+        return cls._locked(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600))
 
     @classmethod
     def reopen(cls, path: Path) -> AppendFile:
-        """Open an existing file for appending."""
-        return cls(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC))
+        """Open an existing file for appending and lock it.
+
+        Raises:
+            BlockingIOError: another process has it open.
+        """
+        return cls._locked(os.open(path, os.O_WRONLY | _FLAGS))
+
+    @classmethod
+    def _locked(cls, descriptor: int) -> AppendFile:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            raise
+        return cls(descriptor)
+
+    def truncate(self, size: int) -> None:
+        """Drop everything after `size` bytes."""
+        os.ftruncate(self._descriptor, size)
 
     def append(self, data: bytes, *, sync: bool) -> None:
         """Write the bytes whole; with `sync` return only when they, and all before them, are on disk."""
