@@ -21,7 +21,7 @@ $(STAMP): requirements/dev.txt pyproject.toml
 
 # Style, types and the quick tests.
 test: lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2
 
 # The slow parts: prints for each whether it ran; with CI set, one that did not run is a failure.
 test-all: $(STAMP)
