@@ -35,6 +35,7 @@ from discovercall.foundation.ecmascript import is_finite_number, trim
 from discovercall.foundation.errors import InputError
 
 _URI_COMPONENT_SAFE = "!~*'()"  # beside letters, digits, - . _ and ~: what encodeURIComponent leaves
+_READ_ASIDE_BYTES = 2**18
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +246,7 @@ class CapabilityClient:
                 if outcome.head is not None:
                     last_answer = outcome.head
                     self._watch.answered(outcome.head.status)
-                value, reason_code = _read(operation, outcome)
+                value, reason_code = await _read(operation, outcome)
                 if reason_code is None:
                     return value
                 if sent > self._limits.retries or not is_retried(operation, reason_code):
@@ -276,12 +277,19 @@ class CapabilityClient:
             self.counts.call_requests += 1
 
 
-def _read(operation: Operation, outcome: Outcome) -> tuple[Any, str | None]:
+async def _read(operation: Operation, outcome: Outcome) -> tuple[Any, str | None]:
     """The answer in a response body, and the reason why there is none."""
     if outcome.body is None:
         return None, outcome.reason_code
+    if len(outcome.body) < _READ_ASIDE_BYTES:
+        return _parse(operation, outcome.body)
+    # A large deep body takes seconds, in which the time limits of other requests would run out unattended.
+    return await asyncio.to_thread(_parse, operation, outcome.body)
+
+
+def _parse(operation: Operation, body: bytes) -> tuple[Any, str | None]:
     try:
-        answer = unwrap(operation, decode(outcome.body))
+        answer = unwrap(operation, decode(body))
     except JsonError:
         return None, failures.INVALID_RESPONSE
     if isinstance(answer, FailureEnvelope):

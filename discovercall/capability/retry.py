@@ -71,10 +71,8 @@ def http_date(text: str, now: float) -> float | None:
     part = found.groupdict()
     year = int(part["year"])
     if len(part["year"]) == 2:
-        this_year = datetime.fromtimestamp(now, UTC).year
-        year += this_year - this_year % 100
-        if year > this_year + 50:
-            year -= 100
+        earliest = datetime.fromtimestamp(now, UTC).year - 49
+        year = earliest + (year - earliest) % 100
     second = min(int(part["second"]), 59) if part["second"] == "60" else int(part["second"])
     try:
         moment = datetime(
