@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discovercall.cli.formats import Format, print_json
-from discovercall.foundation.errors import EXIT_INTERRUPTED, RefusedError
+from discovercall.foundation.errors import EXIT_INTERRUPTED, InputError, RefusedError
 
 if TYPE_CHECKING:
+    from discovercall.contract.lane_options import LaneOptions
     from discovercall.contract.options import PreparedRun, RunOptions
     from discovercall.contract.plan import RunPlan
 
 
 def run(
-    output: Annotated[Path, typer.Option(help="File for the private records; must not exist.")],
+    output: Annotated[Path | None, typer.Option(help="File for the private records; must not exist.")] = None,
+    lanes: Annotated[
+        Path | None, typer.Option(help="Lane file (TOML): several lanes on one discovery per trial.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="With --lanes: folder for one output per lane.")] = None,
     model: Annotated[str | None, typer.Option(help="Name of the model, as the records show it.")] = None,
     model_revision: Annotated[
         str | None,
@@ -84,16 +89,18 @@ def run(
     from discovercall.contract.options import RunOptions, prepare_run
     from discovercall.foundation.revision import installed_revision
 
+    flags = {
+        "model": model,
+        "model_revision": model_revision,
+        "lane": lane,
+        "adapter": adapter,
+        "adapter_args": tuple(adapter_arg or ()),
+        "adapter_env": tuple(adapter_env or ()),
+        "adapter_revision": adapter_revision,
+    }
     options = RunOptions(
-        output=output,
-        model=model,
-        model_revision=model_revision,
-        lane=lane,
+        lanes=_lanes(output, lanes, out, flags),
         tasks=tasks,
-        adapter=adapter,
-        adapter_args=tuple(adapter_arg or ()),
-        adapter_env=tuple(adapter_env or ()),
-        adapter_revision=adapter_revision,
         toolkit_revision=toolkit_revision,
         trials=trials,
         limit=limit,
@@ -102,11 +109,11 @@ def run(
         concurrency=concurrency,
         requests_per_minute=requests_per_minute,
         max_billed_calls=max_billed_calls,
+        max_credits=max_credits,
         api_base_url=api_base_url,
         api_key_file=api_key_file,
         allow_tracked_output=allow_tracked_output,
         sandbox=sandbox,
-        max_credits=max_credits,
         resume=resume,
     )
     prepared = prepare_run(options, os.environ, installed_revision())
@@ -120,6 +127,25 @@ def run(
         _print_plan(prepared.plan, format)
         return
     _carry_out(prepared, options)
+
+
+def _lanes(
+    output: Path | None, lanes: Path | None, out: Path | None, flags: dict[str, Any]
+) -> tuple[LaneOptions, ...]:
+    from discovercall.contract.lane_options import LaneOptions, read_lanes
+
+    if lanes is None:
+        if out is not None:
+            raise InputError("goes with --lanes", where="--out", fix="name the file with --output")
+        if output is None:
+            raise InputError("is required", where="--output")
+        return (LaneOptions(output=output, **flags),)
+    for flag, value in flags.items():
+        if value:
+            raise InputError("is said in the lane file", where=f"--{flag.replace('_', '-').rstrip('s')}")
+    if output is not None or out is None:
+        raise InputError("names the folder of the outputs with --lanes", where="--out")
+    return tuple(read_lanes(lanes, out))
 
 
 def _print_plan(plan: RunPlan, format: Format) -> None:

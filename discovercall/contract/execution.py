@@ -124,8 +124,8 @@ async def _execute(
         surroundings = Surroundings(
             client=client,
             decide=[
-                AdapterProcess(lane.command, prepared.adapter_environment, plan.adapter_timeout_ms)
-                for lane in plan.lanes
+                AdapterProcess(lane.command, environment, plan.adapter_timeout_ms)
+                for lane, environment in zip(plan.lanes, prepared.environments, strict=True)
             ],
             new_id=lambda: str(uuid.uuid4()),
             clock=time.time,

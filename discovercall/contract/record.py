@@ -59,7 +59,11 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Which trial of which lane a record is of."""
+    """Which trial of which lane a record is of.
+
+    Args:
+        pair_id: names the one discovery that several lanes share; None in a run of one lane.
+    """
 
     plan: RunPlan
     lane: Lane
@@ -67,6 +71,7 @@ class Identity:
     run_id: str
     started_at: str
     runtime: Mapping[str, str]
+    pair_id: str | None = None
 
 
 def build_record(
@@ -100,6 +105,9 @@ def build_record(
     if failure is not None:
         record["error"] = failure.to_json()
     record["finished_at"] = finished_at
+    if identity.pair_id is not None:
+        lanes = [{"lane": lane.lane, "model": lane.model} for lane in identity.plan.lanes]
+        record["pairing"] = {"id": identity.pair_id, "lanes": lanes}
     record["durations_ms"] = dict(evidence.durations_ms)
     if evidence.usage:
         record["usage"] = {stage: dict(counts) for stage, counts in evidence.usage.items()}
@@ -126,7 +134,9 @@ def recovered_record(draft: Mapping[str, Any], outcome: Mapping[str, Any] | None
         failure = Failure("api", outcome["outcome"], "API request failed").to_json()
     record = {**draft, "status": "completed" if failure is None else "failed", "call": call}
     finished_at = record.pop("finished_at")
-    extras: dict[str, Any] = {name: record.pop(name) for name in ("durations_ms", "usage") if name in record}
+    extras: dict[str, Any] = {
+        name: record.pop(name) for name in ("pairing", "durations_ms", "usage") if name in record
+    }
     if failure is not None:
         record["error"] = failure
     return {**record, "finished_at": finished_at, **extras}

@@ -168,10 +168,11 @@ class Runner:
     async def _run_planned(self, planned: PlannedTrial, lanes: Sequence[int]) -> None:
         around = self._around
         session = Session(around.client, self.plan, planned, around.new_id(), around.timer)
+        pair_id = around.new_id() if len(self.plan.lanes) > 1 else None
         tasks = []
         for lane in lanes:
             key = self._key(lane, planned)
-            identity = self._identity(key, planned)
+            identity = self._identity(key, planned, pair_id)
             trial = LaneTrial(session, identity.lane.model, around.decide[lane])
             trial.before_call = functools.partial(self._before_call, key, identity, trial)
             task = asyncio.create_task(self._run_lane(key, identity, trial))
@@ -187,11 +188,17 @@ class Runner:
             session.close()
             self._reserved -= {self._key(lane, planned) for lane in lanes}
 
-    def _identity(self, key: TrialKey, planned: PlannedTrial) -> Identity:
+    def _identity(self, key: TrialKey, planned: PlannedTrial, pair_id: str | None) -> Identity:
         around = self._around
         started_at = iso_milliseconds(around.clock())
         return Identity(
-            self.plan, self.plan.lanes[key.lane], planned, around.new_id(), started_at, around.runtime
+            self.plan,
+            self.plan.lanes[key.lane],
+            planned,
+            around.new_id(),
+            started_at,
+            around.runtime,
+            pair_id,
         )
 
     async def _run_lane(self, key: TrialKey, identity: Identity, trial: LaneTrial) -> None:

@@ -1,0 +1,220 @@
+"""Lanes as a person states them, on the command line or in a file, and as a plan holds them."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from discovercall.adapter.bundled import BundledAdapter, bundled_adapter
+from discovercall.adapter.environment import adapter_environment, check_requested_names
+from discovercall.adapter.startable import check_startable
+from discovercall.contract.plan import LANES, Lane
+from discovercall.foundation.ecmascript import is_safe
+from discovercall.foundation.errors import InputError
+from discovercall.foundation.jsonl import read_text
+from discovercall.foundation.models import NotBlank, check
+
+UNREPORTED = "unreported"
+_REVISION_REQUIRED = ("reference", "pinned-model")
+
+
+@dataclass(frozen=True, slots=True)
+class LaneOptions:
+    """What was said about one lane; None where nothing was said.
+
+    Args:
+        where: what errors name: empty for flags, else the place in the lane file.
+    """
+
+    output: Path
+    lane: str | None = None
+    model: str | None = None
+    model_revision: str | None = None
+    adapter: str | None = None
+    adapter_args: tuple[str, ...] = ()
+    adapter_env: tuple[str, ...] = ()
+    adapter_revision: str | None = None
+    where: str = ""
+
+    def at(self, field: str) -> str:
+        """How an error names a field: as a flag, or as a field of the lane file."""
+        return f"{self.where}: {field}" if self.where else f"--{field.replace('_', '-')}"
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedLane:
+    """A checked lane, the environment of its adapter, and what to warn of."""
+
+    lane: Lane
+    environment: Mapping[str, str]
+    warnings: tuple[str, ...]
+
+
+class _LaneTable(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    name: NotBlank
+    model: NotBlank
+    adapter: NotBlank
+    model_revision: NotBlank | None = None
+    adapter_args: list[str] = []
+    adapter_env: list[NotBlank] = []
+    adapter_revision: NotBlank | None = None
+    output: NotBlank | None = None
+
+
+class _LaneFile(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    lane: Annotated[list[_LaneTable], Field(min_length=1)]
+
+
+def read_lanes(path: Path, out: Path) -> list[LaneOptions]:
+    """Read a lane file: TOML with one `[[lane]]` table per lane.
+
+    Args:
+        path: the file.
+        out: folder of the outputs; a lane's is `<name>.jsonl` unless it names one.
+
+    Raises:
+        InputError: names the file and the field.
+    """
+    text, _ = read_text(path)
+    try:
+        content: Any = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"not valid TOML ({error})", where=str(path)) from None
+    lanes: list[LaneOptions] = []
+    for index, table in enumerate(check(_LaneFile, content, str(path)).lane):
+        where = f"{path}: lane[{index}]"
+        name = table.output or f"{table.name}.jsonl"
+        if Path(name).name != name or name in (".", ".."):
+            raise InputError("must be a plain file name", where=f"{where}.output")
+        if any(lane.output.name == name for lane in lanes):
+            raise InputError(
+                f"{name} is taken by another lane", where=where, fix='give one an output = "other.jsonl"'
+            )
+        lanes.append(
+            LaneOptions(
+                output=out / name,
+                lane=table.name,
+                model=table.model,
+                model_revision=table.model_revision,
+                adapter=table.adapter,
+                adapter_args=tuple(table.adapter_args),
+                adapter_env=tuple(table.adapter_env),
+                adapter_revision=table.adapter_revision,
+                where=where,
+            )
+        )
+    return lanes
+
+
+def prepare_lane(
+    options: LaneOptions,
+    *,
+    tasks_path: Path,
+    environment: Mapping[str, str],
+    toolkit_revision: str,
+    sandbox: bool,
+) -> PreparedLane:
+    """Check one lane.
+
+    Args:
+        options: what was said about it.
+        tasks_path: the run's task file.
+        environment: the harness's environment.
+        toolkit_revision: as the records will name it.
+        sandbox: whether the run is a rehearsal on the embedded gateway, where a bundled adapter's name
+            says everything.
+
+    Raises:
+        InputError: the first thing that is wrong.
+    """
+    bundled = bundled_adapter(options.adapter or "")
+    model, lane = _model_and_lane(options, bundled, sandbox)
+    requested = check_requested_names(options.adapter_env)
+    child_environment = adapter_environment(environment, bundled.environment if bundled else (), requested)
+    if bundled is not None:
+        command = bundled.command(tasks_path, options.adapter_args)
+    else:
+        command = check_startable(
+            [options.adapter or "", *options.adapter_args], child_environment.get("PATH")
+        )
+    adapter_revision = _adapter_revision(options, bundled, toolkit_revision)
+    bundled_revision = adapter_revision if bundled and sandbox else None
+    return PreparedLane(
+        Lane(
+            lane=lane,
+            model=model,
+            model_revision=_model_revision(options, lane, bundled_revision),
+            adapter_revision=adapter_revision,
+            command=tuple(command),
+            output=options.output,
+        ),
+        child_environment,
+        () if bundled else tuple(_relative_paths(options.adapter_args)),
+    )
+
+
+def _model_and_lane(options: LaneOptions, bundled: BundledAdapter | None, sandbox: bool) -> tuple[str, str]:
+    model, lane = options.model, options.lane
+    if sandbox and bundled is not None:
+        model = bundled.name if model is None else model
+        lane = bundled.lane if lane is None else lane
+    for field, value in (("model", model), ("lane", lane), ("adapter", options.adapter)):
+        if value is None:
+            raise InputError("is required", where=options.at(field))
+    _check_name(options.at("model"), model)
+    if lane not in LANES:
+        field = "name" if options.where else "lane"
+        raise InputError(
+            f"{lane!r} is no lane", where=options.at(field), fix=f"the lanes are {', '.join(LANES)}"
+        )
+    return str(model), str(lane)
+
+
+def _check_name(where: str, value: str | None) -> None:
+    if not is_safe(value):
+        raise InputError(
+            "must have 1 to 256 characters, not blank, no control or format characters", where=where
+        )
+
+
+def _model_revision(options: LaneOptions, lane: str, bundled_revision: str | None) -> str:
+    where = options.at("model_revision")
+    if options.model_revision is not None:
+        _check_name(where, options.model_revision)
+        return options.model_revision
+    if lane not in _REVISION_REQUIRED:
+        return UNREPORTED
+    if lane == "reference" and bundled_revision is not None:
+        return bundled_revision  # the adapter is the whole model
+    raise InputError(f"is required for the lane {lane}", where=where)
+
+
+def _adapter_revision(options: LaneOptions, bundled: BundledAdapter | None, toolkit_revision: str) -> str:
+    where = options.at("adapter_revision")
+    if options.adapter_revision is not None:
+        _check_name(where, options.adapter_revision)
+        return options.adapter_revision
+    if bundled is None:
+        raise InputError(
+            "is required for an adapter of your own",
+            where=where,
+            fix="name its commit or version, so that the record says what was measured",
+        )
+    return f"{toolkit_revision}/{bundled.name}"
+
+
+def _relative_paths(arguments: tuple[str, ...]) -> list[str]:
+    return [
+        f"adapter argument {argument}: adapters run in an empty folder of their own; give the full path"
+        for argument in arguments
+        if not argument.startswith("/") and Path(argument).is_file()
+    ]
