@@ -46,6 +46,8 @@ class Watchdog:
             )
         except OSError:
             return None
+        if process.stdin is not None:
+            os.set_blocking(process.stdin.fileno(), False)  # one that was stopped must not stop the harness
         return cls(process)
 
     def add(self, group: int) -> None:

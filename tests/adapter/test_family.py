@@ -162,6 +162,17 @@ def test_killed_harness_takes_its_adapters_along(mark):
     assert gone_within(mark, 5)
 
 
+def test_decisions_go_on_without_the_watchdog(mark):
+    source = """
+    import signal
+    become_subreaper()
+    for pid in others():
+        os.kill(pid, signal.SIGKILL)
+    print(json.dumps([asyncio.run(decide("print(1)")) for _ in range(2)]))
+    """
+    assert outcome(source, mark) == ["1\n", "1\n"]
+
+
 def test_interrupted_harness_takes_its_adapters_along(mark):
     process = harness(
         "become_subreaper()\nasyncio.run(decide(TWICE_FORKED + 'time.sleep(300)'))", mark, stderr=-3

@@ -299,3 +299,13 @@ def test_no_descriptor_is_left_open_in_the_harness(bench):
 def test_environment_is_exactly_what_was_given(bench):
     source = "import os; print(sorted(set(os.environ) - {'LC_CTYPE'}))"
     assert bench(source).stdout.decode() == f"{sorted(bench.env)}\n"
+
+
+def test_system_without_process_descriptors(bench, monkeypatch):
+    def missing(pid: int) -> int:
+        raise OSError
+
+    monkeypatch.setattr(os, "pidfd_open", missing)
+    source = "import subprocess; subprocess.Popen(['sleep', '300']); print('{}')"
+    assert bench(source).stdout == b"{}\n"
+    assert code_of(bench, "import time; time.sleep(300)", timeout_s=0.4) == "timeout"
