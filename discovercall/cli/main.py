@@ -10,7 +10,7 @@ import typer
 from typer.exceptions import TyperException
 
 from discovercall import __version__
-from discovercall.cli import adapters, gateway, ledger, run, score, validate
+from discovercall.cli import adapters, demo, gateway, ledger, run, score, validate
 from discovercall.foundation.errors import EXIT_INTERRUPTED, EXIT_USAGE, DiscovercallError
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command("demo")(demo.demo)
 app.command("run")(run.run)
 app.command("score")(score.score)
 app.command("validate")(validate.validate)

@@ -12,6 +12,7 @@ from discovercall.cli.formats import Format, print_json
 from discovercall.foundation.errors import EXIT_INTERRUPTED, InputError, RefusedError
 
 if TYPE_CHECKING:
+    from discovercall.contract.execution import RunResult
     from discovercall.contract.lane_options import LaneOptions
     from discovercall.contract.options import PreparedRun, RunOptions
     from discovercall.contract.plan import RunPlan
@@ -126,7 +127,9 @@ def run(
     if plan_only:
         _print_plan(prepared.plan, format)
         return
-    _carry_out(prepared, options)
+    result = carry_out(prepared, options)
+    if result.interrupted:
+        raise typer.Exit(EXIT_INTERRUPTED)
 
 
 def _lanes(
@@ -157,7 +160,12 @@ def _print_plan(plan: RunPlan, format: Format) -> None:
         typer.echo("\n".join(plan_lines(plan_report(plan))))
 
 
-def _carry_out(prepared: PreparedRun, options: RunOptions) -> None:
+def carry_out(prepared: PreparedRun, options: RunOptions) -> RunResult:
+    """Run a prepared plan with announcement, progress and outcome on the terminal.
+
+    Raises:
+        SpendLimitError: a spend limit ended the run early.
+    """
     from discovercall.adapter.family import become_subreaper, hide_memory
     from discovercall.cli.progress import announce, conclude, observer_for
     from discovercall.cli.sandbox import connected
@@ -172,5 +180,4 @@ def _carry_out(prepared: PreparedRun, options: RunOptions) -> None:
     conclude(prepared, result)
     if result.limit is not None:
         raise result.limit
-    if result.interrupted:
-        raise typer.Exit(EXIT_INTERRUPTED)
+    return result

@@ -34,7 +34,8 @@ def print_summary(summary: Mapping[str, Any], console: Console | None = None) ->
     console = console or Console()
     models = summary["models"]
     extras = summary["discovercall"]["models"]
-    table = Table(title=f"Strict workflow success ({summary['methodology']})", title_justify="left")
+    console.print(f"Strict workflow success ({summary['methodology']})", style="italic", highlight=False)
+    table = Table()
     table.add_column("")
     for model in models:
         table.add_column(f"{model['model']}\n{model['lane']}", justify="right")
@@ -71,7 +72,8 @@ def _print_failures(models: list[Mapping[str, Any]], console: Console) -> None:
     if not stages:
         console.print("No strict failure.")
         return
-    table = Table(title="Failures by first failed gate", title_justify="left")
+    console.print("Failures by first failed gate", style="italic")
+    table = Table()
     table.add_column("Stage")
     for model in models:
         table.add_column(model["model"], justify="right")
