@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import pytest
 
@@ -60,14 +61,13 @@ def mark():
         os.kill(pid, signal.SIGKILL)
 
 
-def harness(source: str, mark: str, **options) -> subprocess.Popen:
+def harness(source: str, mark: str, scratch: Path | None = None, **options) -> subprocess.Popen:
     code = PRELUDE + textwrap.dedent(source)
+    env = {**os.environ, MARK: mark}
+    if scratch is not None:
+        env["TMPDIR"] = str(scratch)
     return subprocess.Popen(
-        [sys.executable, "-c", code],
-        env={**os.environ, MARK: mark},
-        stdout=subprocess.PIPE,
-        text=True,
-        **options,
+        [sys.executable, "-c", code], env=env, stdout=subprocess.PIPE, text=True, **options
     )
 
 
@@ -143,7 +143,7 @@ def test_no_dead_process_piles_up(mark):
     assert outcome(source, mark) == 0
 
 
-def test_killed_harness_takes_its_adapters_along(mark):
+def test_killed_harness_takes_its_adapters_along(mark, tmp_path):
     source = """
     become_subreaper()
     async def two():
@@ -151,7 +151,7 @@ def test_killed_harness_takes_its_adapters_along(mark):
         await asyncio.gather(decide("import time; time.sleep(300)"), decide("import time; time.sleep(300)"))
     asyncio.run(two())
     """
-    process = harness(source, mark)
+    process = harness(source, mark, scratch=tmp_path)
     deadline = time.monotonic() + 20
     while len(marked(mark)) < 3 and time.monotonic() < deadline:
         time.sleep(0.02)
