@@ -10,7 +10,7 @@ import typer
 from typer.exceptions import TyperException
 
 from discovercall import __version__
-from discovercall.cli import adapters, demo, gateway, ledger, run, score, validate
+from discovercall.cli import adapters, compare, demo, gateway, ledger, run, score, validate
 from discovercall.foundation.errors import EXIT_INTERRUPTED, EXIT_USAGE, DiscovercallError
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ app.command("demo")(demo.demo)
 app.command("run")(run.run)
 app.command("score")(score.score)
 app.command("validate")(validate.validate)
+app.command("compare")(compare.compare)
 app.command("adapters")(adapters.adapters)
 app.command("ledger")(ledger.ledger)
 app.add_typer(gateway.app, name="gateway")

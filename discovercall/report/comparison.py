@@ -1,0 +1,94 @@
+"""A comparison of two runs in words and as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from discovercall.report.terminal import percent, percent_interval
+
+LABELS = {
+    "selection_grounded_rate": "Selection grounded",
+    "inspection_grounded_rate": "Inspection grounded",
+    "required_parameter_accuracy": "Required parameters",
+    "constraint_accuracy": "Constraints",
+    "call_success_rate": "Call success (of calls)",
+    "result_nonempty_rate": "Result non-empty (of successful calls)",
+}
+
+
+def points(value: float | None) -> str:
+    """A difference of rates in percentage points, signed."""
+    return "–" if value is None else f"{value * 100:+.1f} points"
+
+
+def gap_sentence(gap: Mapping[str, Any]) -> str:
+    """The gap with its interval and exact test; says where no test could have found anything."""
+    low, high = (f"{limit * 100:+.1f}" for limit in gap["interval_95"])
+    text = f"A − B: {points(gap['points'])}, 95% interval [{low}, {high}], exact p = {gap['p_value']:.3g}"
+    if gap["differing_tasks"] < gap["differing_tasks_needed"]:
+        text += (
+            f". {gap['differing_tasks']} task(s) differ; p ≤ .05 needs at least"
+            f" {gap['differing_tasks_needed']} in one direction"
+        )
+    return text
+
+
+def comparability_sentence(found: Mapping[str, Any]) -> str:
+    """What the discovery lists allow to be said about the gap."""
+    if found["same_discovery"]:
+        return "Both runs saw the same discovery lists in every trial: the gap is a routing effect."
+    tasks = ", ".join(found["differing_tasks"])
+    text = (
+        f"The runs saw different catalogs: other discovery lists in {found['differing_trials']} of"
+        f" {found['trials']} trials ({tasks}). The gap mixes routing with catalog drift."
+    )
+    if found["mean_overlap"] is not None:
+        text += (
+            f" Where lists differ, they share {found['mean_overlap'] * 100:.0f}% of their tools on average."
+        )
+    return text
+
+
+def power_sentence(gap: Mapping[str, Any]) -> str:
+    """What such a comparison can find at all."""
+    needed, smallest = gap["tasks_needed_for_5_points"], gap["smallest_detectable"]
+    parts = []
+    if smallest is not None:
+        parts.append(f"the smallest gap it would have found with 80% power is {smallest * 100:.1f} points")
+    else:
+        parts.append("with so few tasks no gap would have been found with 80% power")
+    if needed is not None:
+        parts.append(f"a gap of 5 points would take about {needed} tasks")
+    return "; ".join(parts) + "."
+
+
+def print_comparison(report: Mapping[str, Any], console: Console | None = None) -> None:
+    """Print metrics side by side, the gap, the tasks it comes from, and what may be claimed."""
+    console = console or Console()
+    models, gap = report["models"], report["gap"]
+    table = Table()
+    table.add_column("")
+    for letter, model in zip("AB", models, strict=True):
+        table.add_column(f"{letter}: {model['model']}\n{model['lane']}", justify="right")
+    table.add_row("Strict success", *(percent(m["workflow_success_rate"]) for m in models), style="bold")
+    table.add_row("  95% over tasks (headline)", *(percent_interval(m["headline_95"]) for m in models))
+    table.add_row("Tasks × trials", *(f"{m['tasks']} × {m['trials_per_task']}" for m in models))
+    for field, label in LABELS.items():
+        table.add_row(label, *(percent(m[field]) for m in models))
+    console.print(table)
+    console.print(gap_sentence(gap), style="bold", highlight=False)
+    for direction, label in (("better", "A better"), ("worse", "A worse")):
+        if gap[direction]:
+            console.print(f"{label} on {len(gap[direction])}: {', '.join(gap[direction])}", highlight=False)
+    console.print(f"Equal on {len(gap['equal'])} tasks.", highlight=False)
+    console.print(f"Power: {power_sentence(gap)}", highlight=False)
+    console.print(comparability_sentence(report["comparability"]), highlight=False)
+    console.print(
+        "Both are samples of a population of such tasks; no interval covers effects that a whole run shares,"
+        " such as the day.",
+        style="dim",
+    )
