@@ -40,12 +40,12 @@ class RevisionCollector:
 
     @property
     def api_revision(self) -> str:
-        """`unreported`, the one revision, or `mixed:a,b` (sorted)."""
+        """`unreported`, the one revision, or `mixed:a,b` (sorted); `invalid` where that gets too long."""
         return _summary(api for api, _ in self._observations)
 
     @property
     def catalog_revision(self) -> str:
-        """`unreported`, the one revision, or `mixed:a,b` (sorted)."""
+        """`unreported`, the one revision, or `mixed:a,b` (sorted); `invalid` where that gets too long."""
         return _summary(catalog for _, catalog in self._observations)
 
 
@@ -60,4 +60,5 @@ def _summary(values: Iterable[str | None]) -> str:
     distinct = sorted({value for value in values if value is not None})
     if not distinct:
         return UNREPORTED
-    return distinct[0] if len(distinct) == 1 else f"mixed:{','.join(distinct)}"
+    text = distinct[0] if len(distinct) == 1 else f"mixed:{','.join(distinct)}"
+    return text if is_safe(text) else INVALID
