@@ -1,0 +1,1 @@
+"""Decisions by the Chat Completions API, as many servers speak it."""
