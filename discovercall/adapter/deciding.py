@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from discovercall.adapter.process import run_adapter
+from discovercall.adapter.isolation import AdapterUser
+from discovercall.adapter.process import DEFAULT_LIMITS, AdapterLimits, run_adapter
 from discovercall.adapter.protocol import parse_answer, request_bytes
 
 
@@ -16,12 +17,23 @@ class AdapterProcess:
         command: program and arguments, checked by `check_startable`.
         environment: its whole environment.
         timeout_ms: limit of one decision, in milliseconds.
+        limits: what else it may use.
+        user: the account that it runs as; None for this process's own.
     """
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str], timeout_ms: int) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        timeout_ms: int,
+        limits: AdapterLimits = DEFAULT_LIMITS,
+        user: AdapterUser | None = None,
+    ) -> None:
         self._command = command
         self._environment = environment
         self._timeout_s = timeout_ms / 1000
+        self._limits = limits
+        self._user = user
 
     async def __call__(self, request: dict[str, Any]) -> Any:
         """The adapter's answer to one request, any JSON value.
@@ -30,6 +42,11 @@ class AdapterProcess:
             AdapterFailure: the process failed or wrote no JSON.
         """
         result = await run_adapter(
-            self._command, request_bytes(request), env=self._environment, timeout_s=self._timeout_s
+            self._command,
+            request_bytes(request),
+            env=self._environment,
+            timeout_s=self._timeout_s,
+            limits=self._limits,
+            user=self._user,
         )
         return parse_answer(result.stdout)

@@ -12,6 +12,7 @@ import contextlib
 import os
 import signal
 
+from discovercall.adapter.isolation import prctl
 from discovercall.adapter.process_table import (
     ProcessInfo,
     all_processes,
@@ -22,8 +23,8 @@ from discovercall.adapter.process_table import (
 )
 from discovercall.adapter.watchdog import Watchdog
 
-_PR_SET_DUMPABLE = 4
 _PR_SET_CHILD_SUBREAPER = 36
+_PAGE_SIZE = os.sysconf("SC_PAGE_SIZE")
 _SWEEP_DELAYS_S = (0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128)  # 0.25 s in all
 _WATCH_DELAYS_S = (0.01, 0.02, 0.04, 0.08)
 
@@ -84,27 +85,12 @@ def become_subreaper() -> Nursery:
     """
     global _nursery
     if _nursery is None:
-        _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+        prctl(_PR_SET_CHILD_SUBREAPER, 1)
         _nursery = Nursery()
         _nursery.watchdog = Watchdog.start()
         if _nursery.watchdog is not None:
             _nursery.keep(_nursery.watchdog.pid)
     return _nursery
-
-
-def hide_memory() -> None:
-    """Close this process's environment and memory to adapters of the same user (Linux; not against root).
-
-    Without it an adapter could read the API key from /proc. It also turns core dumps off.
-    """
-    _prctl(_PR_SET_DUMPABLE, 0)
-
-
-def _prctl(option: int, value: int) -> None:
-    import ctypes
-
-    with contextlib.suppress(OSError, AttributeError):  # no such function outside Linux
-        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
 class Family:
@@ -171,6 +157,10 @@ class Family:
         send_group(self.leader, signal.SIGKILL)
         send(members, signal.SIGKILL)
         return members
+
+    def resident_bytes(self) -> int:
+        """Memory that the living members hold; pages that they share count for each."""
+        return sum(member.resident_pages for member in self.alive()) * _PAGE_SIZE
 
     def kill_group(self) -> None:
         """SIGKILL to what is left of the process group, while the leader is not reaped."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import os
+import resource
 import shutil
 import subprocess
 import tempfile
@@ -14,21 +16,34 @@ from typing import IO, TypeAlias, cast
 
 from discovercall.adapter.failures import AdapterFailure, reported_code
 from discovercall.adapter.family import Family
+from discovercall.adapter.isolation import AdapterUser
 from discovercall.adapter.pipes import InputPipe, OutputPipe
 
 KILL_GRACE_S = 1.0
 _REAP_DELAYS_S = (0.0, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128)
 _POLL_S = 0.01
+_MEMORY_POLL_S = 0.25
 
 _Pipes: TypeAlias = tuple[IO[bytes], IO[bytes], IO[bytes]]
 
 
 @dataclass(frozen=True, slots=True)
 class AdapterLimits:
-    """How much an adapter may write, in characters (UTF-16 units of the decoded text)."""
+    """What an adapter may use.
+
+    Args:
+        stdout_characters: of standard output, in UTF-16 units of the decoded text; so is the next.
+        stderr_characters: of standard error.
+        memory_bytes: resident memory of the adapter and all that it started.
+        file_bytes: size of one file that it writes.
+        open_files: descriptors of one process.
+    """
 
     stdout_characters: int = 1_000_000
     stderr_characters: int = 100_000
+    memory_bytes: int = 2 * 2**30
+    file_bytes: int = 64 * 2**20
+    open_files: int = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +64,7 @@ async def run_adapter(
     timeout_s: float,
     limits: AdapterLimits = DEFAULT_LIMITS,
     cwd: str | None = None,
+    user: AdapterUser | None = None,
 ) -> AdapterResult:
     """Run one decision: start the adapter, feed it the request, wait for its exit.
 
@@ -63,20 +79,43 @@ async def run_adapter(
         timeout_s: seconds that the decision may take, of any size.
         limits: how much it may write.
         cwd: working folder; a fresh empty one, removed afterwards, where it is None.
+        user: the account to run as; this process's own where it is None.
 
     Raises:
         AdapterFailure: `start_failed`, `timeout`, `stdout_limit`, `stderr_limit`, `process_exit`, or the code
             that the adapter reported.
     """
     try:
-        folder = cwd or tempfile.mkdtemp(prefix="decision-")
+        folder = cwd or _scratch_folder(user)
     except OSError:
         raise AdapterFailure("start_failed") from None
     try:
-        return await _Decision(_start(command, env, folder), payload, limits).result(timeout_s)
+        process = _start(command, env, folder, user)
+        _limit(process.pid, limits)
+        return await _Decision(process, payload, limits).result(timeout_s)
     finally:
         if cwd is None:
             await _remove(folder)
+
+
+def _scratch_folder(user: AdapterUser | None) -> str:
+    folder = tempfile.mkdtemp(prefix="decision-")
+    if user is not None:
+        os.chown(folder, user.uid, user.gid)
+    return folder
+
+
+def _limit(pid: int, limits: AdapterLimits) -> None:
+    """Set from outside: code between fork and exec isn't safe in a process with threads."""
+    for kind, value in (
+        (resource.RLIMIT_FSIZE, limits.file_bytes),
+        (resource.RLIMIT_NOFILE, limits.open_files),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        with contextlib.suppress(
+            OSError, ValueError, AttributeError
+        ):  # ended already, a lower limit, no Linux
+            resource.prlimit(pid, kind, (value, value))
 
 
 async def _remove(folder: str) -> None:
@@ -86,21 +125,25 @@ async def _remove(folder: str) -> None:
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
 
-def _start(command: Sequence[str], env: Mapping[str, str], cwd: str) -> subprocess.Popen[bytes]:
+def _start(
+    command: Sequence[str], env: Mapping[str, str], cwd: str, user: AdapterUser | None
+) -> subprocess.Popen[bytes]:
     try:
-        return _spawn(command, env, cwd)
+        return _spawn(command, env, cwd, user)
     except OSError as error:
         if error.errno != errno.ENOEXEC:
             raise AdapterFailure("start_failed") from None
     except ValueError:  # a NUL character in an argument or a variable
         raise AdapterFailure("start_failed") from None
     try:
-        return _spawn(["/bin/sh", *command], env, cwd)  # a script without #!, as execvp does it
+        return _spawn(["/bin/sh", *command], env, cwd, user)  # a script without #!, as execvp does it
     except OSError:
         raise AdapterFailure("start_failed") from None
 
 
-def _spawn(command: Sequence[str], env: Mapping[str, str], cwd: str) -> subprocess.Popen[bytes]:
+def _spawn(
+    command: Sequence[str], env: Mapping[str, str], cwd: str, user: AdapterUser | None
+) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         list(command),
         stdin=subprocess.PIPE,
@@ -110,7 +153,10 @@ def _spawn(command: Sequence[str], env: Mapping[str, str], cwd: str) -> subproce
         close_fds=True,
         start_new_session=True,
         cwd=cwd,
-        env=dict(env),
+        env=dict(env) if user is None else {**env, "HOME": user.home},
+        user=None if user is None else user.uid,
+        group=None if user is None else user.gid,
+        extra_groups=None if user is None else [],
     )
 
 
@@ -120,6 +166,7 @@ class _Decision:
     def __init__(self, process: subprocess.Popen[bytes], payload: bytes, limits: AdapterLimits) -> None:
         stdin, stdout, stderr = cast(_Pipes, (process.stdin, process.stdout, process.stderr))
         self._process = process
+        self._limits = limits
         self._family = Family(process.pid)
         self._breach: str | None = None
         self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -131,6 +178,7 @@ class _Decision:
     async def result(self, timeout_s: float) -> AdapterResult:
         """Wait for the exit or the first limit, clean up, and tell which it was."""
         timer = asyncio.get_running_loop().call_later(timeout_s, self._break_off, "timeout")
+        watch = asyncio.create_task(self._watch_memory())
         exited = False
         try:
             try:
@@ -143,12 +191,20 @@ class _Decision:
                 await self._family.ask_to_end(KILL_GRACE_S)
         finally:
             timer.cancel()
+            watch.cancel()
             await self._clean_up(exited)
         if self._breach is not None:
             raise AdapterFailure(self._breach)
         if self._process.returncode != 0:
             raise AdapterFailure(reported_code(self._stderr.data.decode("utf-8", "replace")))
         return AdapterResult(self._stdout.data)
+
+    async def _watch_memory(self) -> None:
+        while True:
+            await asyncio.sleep(_MEMORY_POLL_S)
+            if self._family.resident_bytes() > self._limits.memory_bytes:
+                self._break_off("process_exit")
+                return
 
     def _break_off(self, code: str) -> None:
         if self._breach is None:

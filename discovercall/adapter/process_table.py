@@ -14,7 +14,7 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class ProcessInfo:
     """One process: its id, its parent's, its group's and its session's, its start in clock ticks since boot,
-    and whether it has ended but was not reaped yet."""
+    whether it has ended but was not reaped yet, and the pages of memory that it holds."""
 
     pid: int
     parent: int
@@ -22,6 +22,7 @@ class ProcessInfo:
     session: int
     started: int
     ended: bool
+    resident_pages: int = 0
 
     @property
     def identity(self) -> tuple[int, int]:
@@ -38,7 +39,7 @@ def read_process(pid: int) -> ProcessInfo | None:
         return None
     # The command name, in parentheses, may hold anything; fixed fields follow the last parenthesis.
     fields = data[data.rfind(b")") + 2 :].split()
-    if len(fields) < 20:
+    if len(fields) < 22:
         return None
     return ProcessInfo(
         pid=pid,
@@ -47,6 +48,7 @@ def read_process(pid: int) -> ProcessInfo | None:
         session=int(fields[3]),
         started=int(fields[19]),
         ended=fields[0] in (b"Z", b"X"),
+        resident_pages=int(fields[21]),
     )
 
 

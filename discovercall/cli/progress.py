@@ -11,6 +11,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from discovercall.adapter.isolation import isolation_level
 from discovercall.contract.execution import RunResult
 from discovercall.contract.options import PreparedRun
 from discovercall.contract.plan import RunPlan
@@ -22,6 +23,12 @@ def announce(prepared: PreparedRun) -> None:
     plan = prepared.plan
     for warning in prepared.warnings:
         print(f"Warning: {warning}", file=sys.stderr)
+    if isolation_level(prepared.adapter_user) == "none":
+        print(
+            "Warning: nothing keeps adapters from the keys of this process, which is root; run it as an"
+            " unprivileged user, or give --adapter-user",
+            file=sys.stderr,
+        )
     names = ", ".join(f"{lane.model} ({lane.lane})" for lane in plan.lanes)
     print(
         f"{names}: {len(plan.task_set.tasks)} tasks × {plan.trials} trials against {plan.api_base_url}",

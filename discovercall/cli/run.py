@@ -52,6 +52,12 @@ def run(
     limit: Annotated[int, typer.Option(help="Discovery results per query, 1 to 100.")] = 10,
     execute: Annotated[bool, typer.Option("--execute", help="Call the tools. Calls are billed.")] = False,
     adapter_timeout_ms: Annotated[int, typer.Option(help="Time limit of one decision.")] = 120_000,
+    adapter_memory_mib: Annotated[
+        int, typer.Option(help="Resident memory of one decision's processes, in MiB.")
+    ] = 2048,
+    adapter_user: Annotated[
+        str | None, typer.Option(help="Account that adapters run as (needs root); this one's when not given.")
+    ] = None,
     concurrency: Annotated[int, typer.Option(help="Trials under way at once.")] = 4,
     requests_per_minute: Annotated[
         float | None, typer.Option(help="Most API requests per minute, retries included.")
@@ -107,6 +113,8 @@ def run(
         limit=limit,
         execute=execute,
         adapter_timeout_ms=adapter_timeout_ms,
+        adapter_memory_mib=adapter_memory_mib,
+        adapter_user=adapter_user,
         concurrency=concurrency,
         requests_per_minute=requests_per_minute,
         max_billed_calls=max_billed_calls,
@@ -166,7 +174,8 @@ def carry_out(prepared: PreparedRun, options: RunOptions) -> RunResult:
     Raises:
         SpendLimitError: a spend limit ended the run early.
     """
-    from discovercall.adapter.family import become_subreaper, hide_memory
+    from discovercall.adapter.family import become_subreaper
+    from discovercall.adapter.isolation import hide_memory
     from discovercall.cli.progress import announce, conclude, observer_for
     from discovercall.cli.sandbox import connected
     from discovercall.contract.execution import execute_run

@@ -19,9 +19,12 @@ def connected(
         InputError: no usable key, or an unusable catalog.
     """
     if not options.sandbox:
+        from discovercall.adapter.isolation import mask_argument
         from discovercall.contract.credentials import read_api_key
 
         key = read_api_key(options.api_key_file, environment)
+        if options.api_key_file is not None:
+            mask_argument(options.api_key_file)
         yield Connection(prepared.base_url, key, options.concurrency, options.requests_per_minute)
         return
     import secrets

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from discovercall.adapter.deciding import AdapterProcess
+from discovercall.adapter.isolation import isolation_level
+from discovercall.adapter.process import AdapterLimits
 from discovercall.capability.authorization import AuthorizationRefused
 from discovercall.capability.client import CapabilityClient, RequestCounts
 from discovercall.capability.revisions import RevisionCollector
@@ -115,6 +117,7 @@ async def _execute(
     revisions: RevisionCollector,
 ) -> RunResult:
     plan = prepared.plan
+    limits = AdapterLimits(memory_bytes=prepared.adapter_memory_bytes)
     async with CapabilityClient(
         connection.base_url,
         connection.api_key,
@@ -124,12 +127,15 @@ async def _execute(
         surroundings = Surroundings(
             client=client,
             decide=[
-                AdapterProcess(lane.command, environment, plan.adapter_timeout_ms)
+                AdapterProcess(
+                    lane.command, environment, plan.adapter_timeout_ms, limits, prepared.adapter_user
+                )
                 for lane, environment in zip(plan.lanes, prepared.environments, strict=True)
             ],
             new_id=lambda: str(uuid.uuid4()),
             clock=time.time,
             runtime=_runtime(),
+            isolation=isolation_level(prepared.adapter_user),
             redact=Redactor([connection.api_key]),
             observer=observer,
         )

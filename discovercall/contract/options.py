@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from discovercall.adapter.isolation import AdapterUser, check_reachable, find_user
 from discovercall.capability.base_url import is_loopback, normalize_base_url
 from discovercall.contract.journal import SUFFIX, journal_path
 from discovercall.contract.lane_options import LaneOptions, PreparedLane, prepare_lane
@@ -38,6 +39,8 @@ class RunOptions:
     limit: int = 10
     execute: bool = False
     adapter_timeout_ms: int = 120_000
+    adapter_memory_mib: int = 2048
+    adapter_user: str | None = None
     concurrency: int = 4
     requests_per_minute: float | None = None
     max_billed_calls: int | None = None
@@ -55,12 +58,16 @@ class PreparedRun:
 
     Args:
         environments: what each lane's adapter gets to see, in the order of the plan's lanes.
+        adapter_memory_bytes: resident memory that a decision's processes may hold.
+        adapter_user: the account of the adapters; None for this process's own.
         warnings: what to say before the first request.
     """
 
     plan: RunPlan
     base_url: str
     environments: tuple[Mapping[str, str], ...]
+    adapter_memory_bytes: int
+    adapter_user: AdapterUser | None
     warnings: tuple[str, ...]
 
 
@@ -115,10 +122,21 @@ def prepare_run(
         max_credits=options.max_credits,
         journal=journal,
     )
+    user = find_user(options.adapter_user) if options.adapter_user else None
+    if user is not None:
+        for lane in lanes:
+            check_reachable(user, [part for part in lane.lane.command if part.startswith("/")])
     warnings = [provenance.warning] if provenance.warning else []
     for lane in lanes:
         warnings += lane.warnings
-    return PreparedRun(plan, base_url, tuple(lane.environment for lane in lanes), tuple(warnings))
+    return PreparedRun(
+        plan=plan,
+        base_url=base_url,
+        environments=tuple(lane.environment for lane in lanes),
+        adapter_memory_bytes=options.adapter_memory_mib * 2**20,
+        adapter_user=user,
+        warnings=tuple(warnings),
+    )
 
 
 def _journal(lanes: Sequence[LaneOptions]) -> Path:
@@ -150,8 +168,12 @@ def _check_numbers(options: RunOptions) -> None:
     ):
         if not 1 <= value <= highest:
             raise InputError(f"must be 1 to {highest}, not {value}", where=flag)
-    if options.adapter_timeout_ms < 1:
-        raise InputError("must be at least 1", where="--adapter-timeout-ms")
+    for flag, least in (
+        ("--adapter-timeout-ms", options.adapter_timeout_ms),
+        ("--adapter-memory-mib", options.adapter_memory_mib),
+    ):
+        if least < 1:
+            raise InputError("must be at least 1", where=flag)
     if options.max_billed_calls is not None and options.max_billed_calls < 0:
         raise InputError("must not be negative", where="--max-billed-calls")
     for flag, amount in (

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from discovercall.adapter.isolation import Isolation
 from discovercall.contract.plan import Lane, PlannedTrial, RunPlan
 from discovercall.foundation.digests import sha256_of_json
 
@@ -71,6 +72,7 @@ class Identity:
     run_id: str
     started_at: str
     runtime: Mapping[str, str]
+    isolation: Isolation
     pair_id: str | None = None
 
 
@@ -108,6 +110,7 @@ def build_record(
     if identity.pair_id is not None:
         lanes = [{"lane": lane.lane, "model": lane.model} for lane in identity.plan.lanes]
         record["pairing"] = {"id": identity.pair_id, "lanes": lanes}
+    record["isolation"] = identity.isolation
     record["durations_ms"] = dict(evidence.durations_ms)
     if evidence.usage:
         record["usage"] = {stage: dict(counts) for stage, counts in evidence.usage.items()}
@@ -135,7 +138,7 @@ def recovered_record(draft: Mapping[str, Any], outcome: Mapping[str, Any] | None
     record = {**draft, "status": "completed" if failure is None else "failed", "call": call}
     finished_at = record.pop("finished_at")
     extras: dict[str, Any] = {
-        name: record.pop(name) for name in ("pairing", "durations_ms", "usage") if name in record
+        name: record.pop(name) for name in ("pairing", "isolation", "durations_ms", "usage") if name in record
     }
     if failure is not None:
         record["error"] = failure

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from discovercall.adapter.failures import AdapterFailure
+from discovercall.adapter.isolation import Isolation
 from discovercall.capability.client import CapabilityClient
 from discovercall.capability.failures import ApiFailure
 from discovercall.contract.journal import Journal, TrialKey
@@ -43,6 +44,7 @@ class Surroundings:
         clock: wall clock, seconds since the Unix epoch.
         timer: monotonic seconds.
         runtime: interpreter, platform and architecture, as records name them.
+        isolation: how well the run's secrets are kept from its adapters.
         redact: masks secrets in messages.
     """
 
@@ -51,6 +53,7 @@ class Surroundings:
     new_id: Callable[[], str]
     clock: Clock
     runtime: Mapping[str, str]
+    isolation: Isolation
     redact: Redactor
     observer: RunObserver
     timer: Callable[[], float] = time.monotonic
@@ -198,6 +201,7 @@ class Runner:
             around.new_id(),
             started_at,
             around.runtime,
+            around.isolation,
             pair_id,
         )
 

@@ -6,7 +6,12 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from discovercall.foundation.ecmascript import has_control_or_format, is_finite_number, utf16_length
+from discovercall.foundation.ecmascript import (
+    has_control_or_format,
+    is_finite_number,
+    is_number,
+    utf16_length,
+)
 from discovercall.foundation.models import NotBlank, Primitive, UniqueTexts, refuse, unique
 
 _ID_LIMIT = 256
@@ -32,7 +37,7 @@ def _finite_at_any_depth(value: Any) -> Any:
             stack.extend(item.values())
         elif isinstance(item, list):
             stack.extend(item)
-        elif isinstance(item, (int, float)) and not is_finite_number(item):
+        elif is_number(item) and not is_finite_number(item):
             raise refuse("must hold only finite numbers")
     return value
 

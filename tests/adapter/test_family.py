@@ -18,7 +18,8 @@ from tests.adapter.running import MARK, Bench, gone_within, marked
 PRELUDE = """
 import asyncio, json, os, subprocess, sys, time
 from discovercall.adapter.failures import AdapterFailure
-from discovercall.adapter.family import become_subreaper, hide_memory
+from discovercall.adapter.family import become_subreaper
+from discovercall.adapter.isolation import hide_memory
 from discovercall.adapter.process import run_adapter
 
 async def decide(source, timeout_s=20.0):
