@@ -10,6 +10,7 @@ from discovercall.contract.additions import additions, workflow_task_rates
 from discovercall.contract.scoring import check_identity, score_record
 from discovercall.contract.tasks import validate_task_set
 from discovercall.foundation.digests import is_sha256, sha256_of_json
+from discovercall.foundation.ecma_json import compact
 from discovercall.foundation.ecmascript import is_blank
 from discovercall.foundation.errors import InputError
 from discovercall.statistics.bootstrap import round_half_up as rounded
@@ -202,6 +203,10 @@ def _model_entry(
     }
 
 
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else compact(value)
+
+
 def _mean(scores: Sequence[Mapping[str, Any]], field: str) -> float:
     return rounded(sum(score[field] for score in scores) / len(scores))
 
@@ -230,7 +235,8 @@ def first_failure(score: Mapping[str, Any]) -> tuple[str, str | None] | None:
     if score["completed"] and not score["executed"] and score["error_stage"] is None:
         return None
     if score["error_stage"] is not None:
-        return str(score["error_stage"]), score["error_reason"]
+        reason = score["error_reason"]
+        return _text(score["error_stage"]), None if reason is None else _text(reason)
     gates = (
         (score["completed"], "unknown", "incomplete_trial"),
         (score["selection_grounded"], "select", "ungrounded_selection"),
