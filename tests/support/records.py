@@ -54,7 +54,7 @@ def metadata(**more: Any) -> dict[str, Any]:
 _numbers = itertools.count(1)
 
 
-def record(task_id: str = "weather", trial: int = 1, **more: Any) -> dict[str, Any]:
+def record(task_id: Any = "weather", trial: int = 1, **more: Any) -> dict[str, Any]:
     """A record of a strict success, with a run id of its own."""
     return {
         "schema_version": 1,
