@@ -13,6 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from discovercall.foundation.digests import sha256_of_json
 from discovercall.foundation.ecma_json import JsonError, compact_bytes, decode
 from discovercall.gateway.capability_api import API_VERSION, CapabilityApi, Reply, failure
 from discovercall.gateway.faults import Effect, FaultPlan, Operation
@@ -73,6 +74,7 @@ class HttpFace:
             operation=operation,
             session_id=body.get("session_id") if isinstance(body, dict) else None,
             tool_id=tool_id,
+            parameters_sha256=_parameters_digest(body) if operation == "execute" else None,
             authorized=authorized,
             fault=_named(effect),
         )
@@ -154,6 +156,11 @@ async def _body(request: Request) -> Any:
         return decode(bytes(data))
     except JsonError as error:
         raise _Refused(400, f"the body is not JSON ({error})") from None
+
+
+def _parameters_digest(body: Any) -> str | None:
+    """Tells calls apart without keeping what was asked."""
+    return sha256_of_json(body.get("parameters")) if isinstance(body, dict) else None
 
 
 def _named(effect: Effect | None) -> str | None:

@@ -1,0 +1,124 @@
+"""The broker: find a tool for a request, describe one, call one. Every face uses this object."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from discovercall.foundation.clocks import Clock
+from discovercall.foundation.redaction import Redactor
+from discovercall.gateway import wording
+from discovercall.gateway.baseline import BaselineRanker
+from discovercall.gateway.calling import Caller
+from discovercall.gateway.catalog import Tool, World
+from discovercall.gateway.documents import describe_document, find_document
+from discovercall.gateway.downstream import Downstream, SyntheticDownstream
+from discovercall.gateway.ranking import Ranker, Ranking
+from discovercall.gateway.results import BrokerError, CallResult, DescribeResult, Failure, FindResult, Retry
+from discovercall.gateway.settings import BrokerSettings
+from discovercall.gateway.store import Catalog, CatalogSource, CatalogUnreadableError
+
+RankerFactory = Callable[[list[Tool]], Ranker]
+
+
+class Broker:
+    """Finds, describes and calls the tools of one catalog. Safe to use from several threads.
+
+    Args:
+        catalog: a world, a catalog in memory, or a source that is asked anew by every operation.
+        downstream: reaches the servers; without one results are made up from the catalog.
+        settings: limits, timeouts and search.
+        ranker: makes the ranker of a set of tools; by default what `settings.fusion` says, without a model.
+        disabled: servers that are configured but must not be called.
+        secrets: values that no message may show.
+        clock: seconds since the Unix epoch.
+    """
+
+    def __init__(
+        self,
+        catalog: World | CatalogSource,
+        downstream: Downstream | None = None,
+        *,
+        settings: BrokerSettings | None = None,
+        ranker: RankerFactory | None = None,
+        disabled: Iterable[str] = (),
+        secrets: Iterable[str] = (),
+        clock: Clock = time.time,
+    ) -> None:
+        self.settings = settings or BrokerSettings()
+        self.source: CatalogSource = Catalog.of_world(catalog) if isinstance(catalog, World) else catalog
+        self._redact = Redactor(secrets)
+        self._clock = clock
+        self._make_ranker = ranker or default_ranker(self.settings)
+        self._downstream = downstream or SyntheticDownstream(self.source)
+        self._caller = Caller(self._downstream, self.settings, frozenset(disabled), self._redact)
+        self._lock = threading.Lock()
+        self._ranker: tuple[object, Ranker] | None = None
+
+    def find(self, query: str) -> FindResult | Failure:
+        """The tool for a request, or why there is none; a failure only where the catalog can't be read."""
+        try:
+            catalog = self.source.current()
+        except CatalogUnreadableError as error:
+            return self._unreadable(error)
+        ranking = self._ranker_of(catalog).rank(query, limit=max(2, self.settings.max_results))
+        return find_document(ranking, catalog, self.settings, catalog.stats(self._clock()))
+
+    def describe(self, tool_ref: str) -> DescribeResult | Failure:
+        """One tool with its exact schema; TOOL_NOT_FOUND for a reference that the catalog lacks."""
+        try:
+            catalog = self.source.current()
+        except CatalogUnreadableError as error:
+            return self._unreadable(error)
+        entry = catalog.entry(tool_ref)
+        if entry is None:
+            message = f"No tool {tool_ref[:200]} is in the catalog."
+            return Failure(
+                BrokerError("TOOL_NOT_FOUND", self._redact(message), wording.NOT_FOUND, tool_ref=tool_ref)
+            )
+        return describe_document(entry, catalog)
+
+    def call(self, tool_ref: str, arguments: Mapping[str, Any] | None = None) -> CallResult | Failure:
+        """Execute a tool once on its live server; arguments are checked before any contact."""
+        try:
+            catalog = self.source.current()
+        except CatalogUnreadableError as error:
+            return self._unreadable(error)
+        return self._caller.call(catalog, tool_ref, dict(arguments or {}))
+
+    def rank(self, query: str, *, limit: int | None = None) -> Ranking:
+        """The ranking and decision behind `find`, over the whole catalog when `limit` is None.
+
+        Raises:
+            CatalogUnreadableError: the catalog can't be read.
+        """
+        return self._ranker_of(self.source.current()).rank(query, limit=limit)
+
+    def close(self) -> None:
+        """End all connections."""
+        self._downstream.close()
+
+    def _ranker_of(self, catalog: Catalog) -> Ranker:
+        key = (id(catalog), catalog.generation)
+        with self._lock:
+            if self._ranker is None or self._ranker[0] != key:
+                self._ranker = (key, self._make_ranker(catalog.tools()))
+            return self._ranker[1]
+
+    def _unreadable(self, error: CatalogUnreadableError) -> Failure:
+        return Failure(
+            BrokerError(
+                "CONFIG_ERROR",
+                self._redact(str(error)),
+                wording.unreadable_catalog(),
+                retryable=True,
+                retry=Retry("after", "index_refreshed"),
+            )
+        )
+
+
+def default_ranker(settings: BrokerSettings) -> RankerFactory:
+    """Rankers that need no model."""
+    return lambda tools: BaselineRanker(tools, fusion="bm25")
