@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from discovercall.contract.summary import score_records as score_records
     from discovercall.contract.tasks import parse_task_set as parse_task_set
     from discovercall.contract.tasks import validate_task_set as validate_task_set
+    from discovercall.publication.policy import validate_policy as validate_policy
+    from discovercall.publication.sanitizing import sanitize_records as sanitize_records
+    from discovercall.publication.validation import validate_official_run as validate_official_run
+    from discovercall.publication.validation import validate_public_records as validate_public_records
 
 __version__ = "0.1.0"
 
@@ -25,6 +29,10 @@ _EXPORTS = {
     "normalize_base_url": "discovercall.capability.base_url",
     "score_record": "discovercall.contract.scoring",
     "score_records": "discovercall.contract.summary",
+    "sanitize_records": "discovercall.publication.sanitizing",
+    "validate_policy": "discovercall.publication.policy",
+    "validate_public_records": "discovercall.publication.validation",
+    "validate_official_run": "discovercall.publication.validation",
 }
 __all__ = ["__version__", *sorted(_EXPORTS)]
 

@@ -10,7 +10,7 @@ import typer
 from typer.exceptions import TyperException
 
 from discovercall import __version__
-from discovercall.cli import adapters, compare, demo, gateway, ledger, run, score, validate
+from discovercall.cli import adapters, compare, demo, gateway, ledger, publish, run, score, validate
 from discovercall.foundation.errors import EXIT_INTERRUPTED, EXIT_USAGE, DiscovercallError
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("run")(run.run)
 app.command("score")(score.score)
+app.command("publish")(publish.publish)
 app.command("validate")(validate.validate)
 app.command("compare")(compare.compare)
 app.command("adapters")(adapters.adapters)
