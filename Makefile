@@ -9,7 +9,7 @@ WORKFLOWS := $(wildcard action.yml .github/workflows)
 COMPILE = $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-config
 
-.PHONY: setup test test-all lint requirements demo clean
+.PHONY: setup test test-all kill-test lint requirements demo clean
 
 setup: $(STAMP)
 
@@ -26,6 +26,10 @@ test: lint
 # The slow parts: prints for each whether it ran; with CI set, one that did not run is a failure.
 test-all: $(STAMP)
 	$(BIN)/python -m pytest -m slow
+
+# Hundreds of SIGKILLs against paid runs: no call billed twice, no finished record lost.
+kill-test: $(STAMP)
+	$(BIN)/python -m tests.kills.campaign --kills 300
 
 lint: $(STAMP)
 	$(BIN)/ruff check
