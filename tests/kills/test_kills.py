@@ -24,16 +24,17 @@ def test_no_kill_costs_money_twice_or_loses_a_record(tmp_path: Path) -> None:
     assert set(tally.kinds) == {"before", "torn", "after", "random"}
 
 
+PARAMETERS = {"location": "a/1"}
+
+
 class TestAudit:
     """The auditor must see each kind of broken promise."""
-
-    PARAMETERS = {"location": "a/1"}
 
     def accounts(
         self, tmp_path: Path, *, executes: int, intents: int = 1, outcome: str | None = None
     ) -> tuple[Path, Path, Accounts]:
         key = TrialKey(0, "weather", 1)
-        finished = record(trial=1, parameters=self.PARAMETERS)
+        finished = record(trial=1, parameters=PARAMETERS)
         if outcome:
             finished["error"] = {"stage": "call", "reason_code": outcome, "message": ""}
         output, path = tmp_path / "o.jsonl", tmp_path / "o.jsonl.journal.jsonl"
@@ -43,7 +44,7 @@ class TestAudit:
         journal.trial_finished(key, finished)
         journal.close()
         output.write_text(json.dumps(finished) + "\n")
-        seen = Counter({sha256_of_json(self.PARAMETERS): executes})
+        seen = Counter({sha256_of_json(PARAMETERS): executes})
         return output, path, Accounts(1, {key: finished}, seen)
 
     def test_a_clean_run_has_no_fault(self, tmp_path: Path) -> None:

@@ -1,0 +1,5 @@
+"""`python -m discovercall`: the command line without its script."""
+
+from discovercall.cli.main import main
+
+main()
