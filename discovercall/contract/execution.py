@@ -80,7 +80,8 @@ def execute_run(
     plan = prepared.plan
     state = RunState(Spend(plan.max_billed_calls, plan.max_credits))
     revisions = RevisionCollector()
-    if resume and os.path.lexists(plan.journal):
+    resumed = resume and os.path.lexists(plan.journal)
+    if resumed:
         journal, ledger = resume_journal(plan.journal, plan)
         state.records = ledger.records
         state.spend.billed = set(ledger.drafts)
@@ -92,7 +93,7 @@ def execute_run(
     try:
         return asyncio.run(_execute(prepared, connection, observer, journal, state, revisions))
     except AuthorizationRefused:
-        if not state.spend.billed and not state.records:
+        if not resumed and not state.spend.billed:
             plan.journal.unlink()  # nothing happened that anybody would have to know of
         raise
     finally:
