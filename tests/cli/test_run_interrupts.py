@@ -1,0 +1,103 @@
+import os
+import signal
+import time
+
+import pytest
+
+from discovercall.contract.journal import read_journal
+from tests.support.bench import finish
+from tests.support.records import task
+
+SIGNALS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+
+
+def kinds(bench):
+    """Kinds of the verified journal lines by task."""
+    found: dict[str, list[str]] = {}
+    for entry in read_journal(bench.journal):
+        if "task_id" in entry.content:
+            found.setdefault(entry.content["task_id"], []).append(entry.content["kind"])
+    return found
+
+
+def until(condition):
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def send(process, number):
+    """As a terminal does: to the whole foreground group."""
+    os.killpg(process.pid, number)
+
+
+@SIGNALS
+def test_an_interrupt_ends_hanging_adapters_and_keeps_what_is_finished(bench, number):
+    bench.use_tasks(task("quick"), task("stuck"), task("stubborn"), task("never"))
+    bench.script = {
+        "stuck/select": {"sleep_s": 600, "spawn": True},
+        "stubborn/parameterize": {"sleep_s": 600, "spawn": True, "ignore_term": True},
+    }
+    process = bench.start(concurrency=2)
+    until(lambda: bench.api.count("discover") == 3 and bench.api.count("inspect") == 2)
+    until(lambda: len(bench.left_behind()) >= 4)
+    send(process, number)
+    done = finish(process)
+    assert done.code == 130, done
+    assert "Traceback" not in done.err
+    assert "Interrupted. What is finished is kept" in done.err
+    assert [r["task_id"] for r in bench.records()] == ["quick"]
+    assert bench.records()[0]["call"]["success"] is True
+    assert bench.records()[0]["metadata"]["catalog_observation_sha256"] == "pending"
+    assert set(kinds(bench)) == {"quick", "stuck", "stubborn"}
+    assert bench.nothing_left_within()
+
+
+@SIGNALS
+def test_the_outcome_of_a_call_that_was_sent_is_awaited_and_recorded(bench, number):
+    bench.use_tasks(task("t1"), task("t2"))
+    bench.api.hold("call")
+    process = bench.start(concurrency=1)
+    bench.api.wait_for("call")
+    send(process, number)
+    time.sleep(0.5)
+    assert process.poll() is None, "did not wait for the answer"
+    bench.api.released.set()
+    done = finish(process)
+    assert done.code == 130, done
+    (record,) = bench.records()
+    assert (record["task_id"], record["status"]) == ("t1", "completed")
+    assert record["call"] == {"attempted": True, "success": True, "result_nonempty": True}
+    assert kinds(bench) == {"t1": ["trial_started", "call_intent", "call_outcome", "trial_finished"]}
+    assert bench.api.count("call") == 1
+
+
+def test_a_second_interrupt_ends_at_once_and_the_ledger_knows_of_the_call(bench):
+    bench.use_tasks(task("t1"), task("t2"))
+    bench.script = {"t2/select": {"sleep_s": 600}}
+    bench.api.hold("call")
+    process = bench.start(concurrency=2)
+    bench.api.wait_for("call")
+    until(lambda: bench.api.count("discover") == 2)
+    send(process, signal.SIGINT)
+    time.sleep(0.3)
+    send(process, signal.SIGINT)
+    done = finish(process)  # the answer is still held back
+    assert done.code == 130, done
+    assert "Traceback" not in done.err
+    assert bench.records() == []
+    assert kinds(bench)["t1"] == ["trial_started", "call_intent"]
+    assert bench.nothing_left_within()
+
+
+def test_a_run_that_an_interrupt_no_longer_cuts_short_is_complete(bench):
+    bench.api.hold("call")
+    process = bench.start()
+    bench.api.wait_for("call")
+    send(process, signal.SIGINT)
+    time.sleep(0.2)
+    bench.api.released.set()
+    done = finish(process)
+    assert done.code == 0, done
+    assert bench.records()[0]["metadata"]["catalog_observation_sha256"] != "pending"
