@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Sequence
 from typing import Annotated, Any, TypeVar
 
@@ -13,6 +14,7 @@ from discovercall.foundation.errors import InputError
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 ItemT = TypeVar("ItemT", bound=Hashable)
+_SUBJECT = re.compile(r"(?:Value error, |(?:Input|Value|List|Dictionary|String) (?=should ))")
 
 
 def refuse(rule: str) -> PydanticCustomError:
@@ -41,13 +43,17 @@ def unique(values: list[ItemT]) -> list[ItemT]:
     return values
 
 
-NotBlank = Annotated[str, BeforeValidator(_not_blank), Field(pattern=None, json_schema_extra={"pattern": r"\S"})]
+NotBlank = Annotated[
+    str, BeforeValidator(_not_blank), Field(pattern=None, json_schema_extra={"pattern": r"\S"})
+]
 Primitive = Annotated[
     Any,
     BeforeValidator(_primitive),
     WithJsonSchema({"anyOf": [{"type": "string", "pattern": r"\S"}, {"type": ["number", "boolean"]}]}),
 ]
-UniqueTexts = Annotated[list[NotBlank], AfterValidator(unique), Field(json_schema_extra={"uniqueItems": True})]
+UniqueTexts = Annotated[
+    list[NotBlank], AfterValidator(unique), Field(json_schema_extra={"uniqueItems": True})
+]
 
 
 def field_path(location: Sequence[str | int]) -> str:
@@ -74,5 +80,5 @@ def check(model: type[ModelT], value: Any, where: str) -> ModelT:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         at = field_path(first["loc"])
-        message = first["msg"].removeprefix("Value error, ").replace("Input should", "should")
+        message = _SUBJECT.sub("", first["msg"], count=1).replace(" after validation", "")
         raise InputError(message[:1].lower() + message[1:], where=f"{where}: {at}" if at else where) from None
