@@ -15,6 +15,7 @@ from discovercall.contract.outputs import check_output
 from discovercall.contract.plan import SANDBOX_BASE_URL, RunPlan
 from discovercall.contract.provenance import resolve_toolkit_revision
 from discovercall.contract.tasks import load_task_set
+from discovercall.foundation.ecmascript import MAX_SAFE_INTEGER
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.resources import resource_path
 from discovercall.foundation.revision import ToolkitRevision
@@ -22,6 +23,7 @@ from discovercall.foundation.revision import ToolkitRevision
 BASE_URL_VARIABLE = "QVERIS_BASE_URL"
 DEFAULT_BASE_URL = "https://qveris.ai/api/v1"
 DEFAULT_TASKS = ("tasks", "v4.jsonl")
+_MOST_MIB = 2**40
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,19 +170,19 @@ def _check_numbers(options: RunOptions) -> None:
     ):
         if not 1 <= value <= highest:
             raise InputError(f"must be 1 to {highest}, not {value}", where=flag)
-    for flag, least in (
-        ("--adapter-timeout-ms", options.adapter_timeout_ms),
-        ("--adapter-memory-mib", options.adapter_memory_mib),
+    for flag, amount, most in (
+        ("--adapter-timeout-ms", options.adapter_timeout_ms, MAX_SAFE_INTEGER),
+        ("--adapter-memory-mib", options.adapter_memory_mib, _MOST_MIB),
     ):
-        if least < 1:
-            raise InputError("must be at least 1", where=flag)
+        if not 1 <= amount <= most:
+            raise InputError(f"must be 1 to {most}", where=flag)
     if options.max_billed_calls is not None and options.max_billed_calls < 0:
         raise InputError("must not be negative", where="--max-billed-calls")
-    for flag, amount in (
+    for flag, rate in (
         ("--requests-per-minute", options.requests_per_minute),
         ("--max-credits", options.max_credits),
     ):
-        if amount is not None and not (math.isfinite(amount) and amount > 0):
+        if rate is not None and not (math.isfinite(rate) and rate > 0):
             raise InputError("must be a number above 0", where=flag)
 
 
@@ -189,5 +191,6 @@ def _base_url(options: RunOptions, environment: Mapping[str, str]) -> str:
         if options.api_base_url is not None or options.api_key_file is not None:
             raise InputError("--sandbox brings its own API", where="--api-base-url", fix="give one of them")
         return SANDBOX_BASE_URL
-    given = options.api_base_url or environment.get(BASE_URL_VARIABLE) or DEFAULT_BASE_URL
-    return normalize_base_url(given)
+    if options.api_base_url is not None:  # an empty one is refused: it must not lead to the default
+        return normalize_base_url(options.api_base_url)
+    return normalize_base_url(environment.get(BASE_URL_VARIABLE) or DEFAULT_BASE_URL)

@@ -43,11 +43,12 @@ def check_output(
                 where="--output",
                 fix="name another file, or continue that run with --resume",
             )
-    if not allow_tracked and _git_would_track(output):
+    tracked = () if allow_tracked else tuple(path for path in (output, journal) if _git_would_track(path))
+    if tracked:
         raise InputError(
-            f"{output} lies in a git work tree that does not ignore it; private records must not get in",
+            f"{tracked[0]} lies in a git work tree that does not ignore it; private records must not get in",
             where="--output",
-            fix="name a file elsewhere, ignore it, or give --allow-tracked-output",
+            fix="name a file elsewhere, ignore output and journal, or give --allow-tracked-output",
         )
 
 
