@@ -19,6 +19,7 @@ class Outer(BaseModel):
     model_config = ConfigDict(strict=True)
     name: NotBlank
     count: Annotated[int, Field(ge=1)] = 1
+    aliases: Annotated[UniqueTexts, Field(min_length=1)] = ["x"]
     parts: list[Inner] = []
     choices: dict[str, list[Primitive]] = {}
 
@@ -38,6 +39,7 @@ def complaint(value):
         ({"name": "\u3000"}, f"a.json:3: name: {TEXT}"),
         ({"name": "a", "count": 0}, "a.json:3: count: should be greater than or equal to 1"),
         ({"name": "a", "count": "1"}, "a.json:3: count: should be a valid integer"),
+        ({"name": "a", "aliases": []}, "a.json:3: aliases: should have at least 1 item, not 0"),
         ({"name": "a", "parts": {}}, "a.json:3: parts: should be a valid list"),
         ({"name": "a", "parts": [{"value": 1}, {"value": []}]}, f"a.json:3: parts[1].value: {PRIMITIVE}"),
         ({"name": "a", "parts": [{"value": float("inf")}]}, f"a.json:3: parts[0].value: {PRIMITIVE}"),
