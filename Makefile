@@ -3,13 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-CHECKED := discovercall tests hatch_build.py $(wildcard adapters benchmarks)
+CHECKED := discovercall tests hatch_build.py $(wildcard adapters benchmarks tools)
 WORKFLOWS := $(wildcard action.yml .github/workflows)
 # --strip-extras: the files serve as constraints too. No index options: each installer has its own index.
 COMPILE = $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-config
 
-.PHONY: setup test test-all kill-test lint requirements demo clean
+.PHONY: setup test test-all kill-test lint requirements demo picture clean
 
 setup: $(STAMP)
 
@@ -45,6 +45,10 @@ requirements: export CUSTOM_COMPILE_COMMAND := make requirements
 requirements: $(STAMP)
 	$(COMPILE) --output-file requirements/runtime.txt pyproject.toml
 	$(COMPILE) --all-extras --constraint requirements/runtime.txt --output-file requirements/dev.txt pyproject.toml
+
+# The README's picture, drawn from a real demo.
+picture: $(STAMP)
+	$(BIN)/python tools/demo_picture.py
 
 demo: $(STAMP)
 	$(BIN)/discovercall demo
