@@ -17,6 +17,7 @@ _CONSTANTS: dict[str, Any] = {
     "ENVIRONMENT": (),
     "READS_TASK_FILE": False,
     "OLD_NAME_OF": None,
+    "MODEL_CLI": None,
 }
 
 
@@ -32,6 +33,7 @@ class BundledAdapter:
         environment: names of the variables that it needs, by its own declaration.
         reads_task_file: gets the run's task file as its first argument (the reference route alone).
         old_name_of: the present name, where this is a name kept for old command lines.
+        model_cli: the model command line that it starts (`clis.facts.MODEL_CLIS`), if any.
     """
 
     name: str
@@ -41,6 +43,7 @@ class BundledAdapter:
     environment: tuple[str, ...]
     reads_task_file: bool
     old_name_of: str | None
+    model_cli: str | None = None
 
     def command(self, task_file: Path, arguments: tuple[str, ...] = ()) -> list[str]:
         """The command line that starts it with this interpreter.
@@ -87,4 +90,5 @@ def _read(path: Path) -> BundledAdapter:
         environment=tuple(constants["ENVIRONMENT"]),
         reads_task_file=bool(constants["READS_TASK_FILE"]),
         old_name_of=constants["OLD_NAME_OF"],
+        model_cli=constants["MODEL_CLI"],
     )

@@ -2,15 +2,62 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
 
 from discovercall.cli.formats import Format, print_json
+from discovercall.foundation.errors import InputError
 
 
-def adapters(format: Annotated[Format, typer.Option(help="What is printed.")] = Format.HUMAN) -> None:
+def adapters(
+    revision: Annotated[
+        str | None,
+        typer.Option(help="Print only the revision of this adapter: what --adapter-revision is by default."),
+    ] = None,
+    adapter_arg: Annotated[
+        list[str] | None,
+        typer.Option(help="Argument for the adapter, with --revision; repeatable, may begin with dashes."),
+    ] = None,
+    format: Annotated[Format, typer.Option(help="What is printed.")] = Format.HUMAN,
+) -> None:
     """List the bundled adapters and the environment names that each declares."""
+    if revision is not None:
+        _print_revision(revision, tuple(adapter_arg or ()), format)
+        return
+    if adapter_arg:
+        raise InputError("goes with --revision only", where="--adapter-arg")
+    _print_list(format)
+
+
+def _print_revision(name: str, arguments: tuple[str, ...], format: Format) -> None:
+    from discovercall.adapter.bundled import bundled_adapter, bundled_adapters
+    from discovercall.adapter.environment import adapter_environment
+    from discovercall.adapter.identity import identify
+    from discovercall.contract.provenance import resolve_toolkit_revision
+    from discovercall.foundation.revision import installed_revision
+
+    adapter = bundled_adapter(name)
+    if adapter is None:
+        raise InputError(
+            f"{name!r} is no bundled adapter",
+            where="--revision",
+            fix=f"one of {', '.join(bundled_adapters())}",
+        )
+    environment = adapter_environment(os.environ, adapter.environment, ())
+    identity = identify(adapter, arguments, environment, where="--revision")
+    toolkit = resolve_toolkit_revision(installed_revision(), given=None, github_sha=None, rehearsal=True)
+    if toolkit.warning:
+        typer.echo(f"discovercall: {toolkit.warning}", err=True)
+    text = identity.revision(toolkit.toolkit_revision)
+    if format is Format.JSON:
+        print_json({"schema_version": 1, "name": adapter.name, "revision": text})
+    else:
+        typer.echo(text)
+
+
+def _print_list(format: Format) -> None:
     from discovercall.adapter.bundled import bundled_adapters
     from discovercall.adapter.environment import ALLOWED_NAMES
 

@@ -10,7 +10,7 @@ import typer
 from typer.exceptions import TyperException
 
 from discovercall import __version__
-from discovercall.cli import adapters, compare, demo, gateway, ledger, publish, run, score, validate
+from discovercall.cli import adapters, compare, demo, doctor, gateway, ledger, publish, run, score, validate
 from discovercall.foundation.errors import EXIT_INTERRUPTED, EXIT_USAGE, DiscovercallError
 
 app = typer.Typer(
@@ -28,6 +28,7 @@ app.command("publish")(publish.publish)
 app.command("validate")(validate.validate)
 app.command("compare")(compare.compare)
 app.command("adapters")(adapters.adapters)
+app.command("doctor")(doctor.doctor)
 app.command("ledger")(ledger.ledger)
 app.add_typer(gateway.app, name="gateway")
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from discovercall.adapter.bundled import BundledAdapter, bundled_adapter
 from discovercall.adapter.environment import adapter_environment, check_requested_names
+from discovercall.adapter.identity import AdapterIdentity, identify
 from discovercall.adapter.startable import check_startable
 from discovercall.contract.plan import LANES, Lane
 from discovercall.foundation.ecmascript import is_safe
@@ -140,13 +141,17 @@ def prepare_lane(
     model, lane = _model_and_lane(options, bundled, sandbox)
     requested = check_requested_names(options.adapter_env)
     child_environment = adapter_environment(environment, bundled.environment if bundled else (), requested)
+    identity = None
     if bundled is not None:
-        command = bundled.command(tasks_path, options.adapter_args)
+        identity = identify(
+            bundled, options.adapter_args, child_environment, model=model, where=options.at("adapter")
+        )
+        command = bundled.command(tasks_path, identity.arguments)
     else:
         command = check_startable(
             [options.adapter or "", *options.adapter_args], child_environment.get("PATH")
         )
-    adapter_revision = _adapter_revision(options, bundled, toolkit_revision)
+    adapter_revision = _adapter_revision(options, identity, toolkit_revision)
     bundled_revision = adapter_revision if bundled and sandbox else None
     return PreparedLane(
         Lane(
@@ -198,18 +203,18 @@ def _model_revision(options: LaneOptions, lane: str, bundled_revision: str | Non
     raise InputError(f"is required for the lane {lane}", where=where)
 
 
-def _adapter_revision(options: LaneOptions, bundled: BundledAdapter | None, toolkit_revision: str) -> str:
+def _adapter_revision(options: LaneOptions, identity: AdapterIdentity | None, toolkit_revision: str) -> str:
     where = options.at("adapter_revision")
     if options.adapter_revision is not None:
         _check_name(where, options.adapter_revision)
         return options.adapter_revision
-    if bundled is None:
+    if identity is None:
         raise InputError(
             "is required for an adapter of your own",
             where=where,
             fix="name its commit or version, so that the record says what was measured",
         )
-    return f"{toolkit_revision}/{bundled.name}"
+    return identity.revision(toolkit_revision)
 
 
 def _relative_paths(arguments: tuple[str, ...]) -> list[str]:

@@ -1,0 +1,110 @@
+"""What a bundled adapter will run, settled before the first request: the program behind it, its version, the
+effort. Records name it as `<commit>/<name>`, or `<commit>/<cli>-<version>/<effort>`."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from discovercall.adapter.bundled import BundledAdapter
+from discovercall.foundation.errors import InputError
+
+if TYPE_CHECKING:
+    from discovercall.adapter.clis.facts import ModelCli
+
+_VERSION_TIMEOUT_S = 30
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterIdentity:
+    """A bundled adapter with its arguments, settled.
+
+    Attributes:
+        name: what stands after the commit in its revision.
+        arguments: its arguments; for a model command line they hold the installed version, so that an update
+            in the middle of a run fails and is not recorded under the old version.
+    """
+
+    name: str
+    arguments: tuple[str, ...]
+
+    def revision(self, toolkit_revision: str) -> str:
+        """The revision as records name it."""
+        return f"{toolkit_revision}/{self.name}"
+
+
+def identify(
+    adapter: BundledAdapter,
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    model: str | None = None,
+    where: str = "--adapter",
+) -> AdapterIdentity:
+    """Settle what an adapter will run. A model command line is looked up and asked for its version.
+
+    Args:
+        adapter: the adapter.
+        arguments: those given by `--adapter-arg`.
+        environment: the adapter's environment.
+        model: the model's name; None where it doesn't matter.
+        where: what errors name.
+
+    Raises:
+        InputError: wrong arguments, no such command line, another version than asked for, or an alias in the
+            place of a full model name.
+    """
+    given = tuple(arguments)
+    if adapter.model_cli is None:
+        return AdapterIdentity(adapter.name, given)
+    from discovercall.adapter.authoring import Refusal
+    from discovercall.adapter.clis.facts import MODEL_CLIS, check_model
+    from discovercall.adapter.clis.options import check_version, locate, read_options
+
+    cli = MODEL_CLIS[adapter.model_cli]
+    try:
+        options = read_options(cli, given)
+        if model is not None:
+            check_model(cli, model)
+        version = installed_version(cli, locate(cli, options, environment.get("PATH")), environment)
+        check_version(cli, options, version)
+    except Refusal as refusal:
+        raise InputError(
+            f"{adapter.name}: {refusal.detail}", where=where, fix=f"see `discovercall doctor {adapter.name}`"
+        ) from None
+    name = f"{cli.name}-{version}/{options.effort}"
+    if options.base_url is not None:
+        name += "/rehearsal"  # the model is a stand-in, and no record may hide that
+    pinned = given if options.version else (*given, "--cli-version", version)
+    return AdapterIdentity(name, pinned)
+
+
+def installed_version(cli: ModelCli, program: str, environment: Mapping[str, str]) -> str:
+    """The version that a command line says it has, asked in an empty home.
+
+    Raises:
+        Refusal: `start_failed`; it can't be started or says none.
+    """
+    from discovercall.adapter.authoring import Refusal
+    from discovercall.adapter.clis.options import parse_version
+    from discovercall.adapter.isolation import hide_memory
+
+    hide_memory()  # a foreign program, while this process may hold the catalog key
+    with tempfile.TemporaryDirectory(prefix="model-cli-") as home:
+        variables = {"PATH": environment.get("PATH", ""), "HOME": home, "TMPDIR": home}
+        try:
+            done = subprocess.run(
+                [program, "--version"],
+                env=variables,
+                cwd=home,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_VERSION_TIMEOUT_S,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            raise Refusal("start_failed", f"{program} --version does not work") from None
+    return parse_version(cli, done.stdout.decode("utf-8", "replace"))

@@ -1,0 +1,114 @@
+"""`discovercall doctor`: what each adapter still needs here, and what to do."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discovercall.cli.formats import Format, print_json
+from discovercall.foundation.errors import EXIT_NO, InputError
+
+if TYPE_CHECKING:
+    from discovercall.adapter.bundled import BundledAdapter
+    from discovercall.adapter.readiness import Check, Readiness
+
+CATALOG_KEY = "QVERIS_API_KEY"
+REQUIRED = "reference"
+_SIGNS = {"ok": "ok", "warning": "note", "missing": "missing"}
+
+
+def doctor(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Bundled adapters; all when none is named."),
+    ] = None,
+    format: Annotated[Format, typer.Option(help="What is printed.")] = Format.HUMAN,
+) -> None:
+    """Say what adapters need here and lack: command, version, key, environment. Nothing is sent.
+
+    Exit code 0 when every named adapter is ready, or, where none is named, when the reference route is.
+    """
+    from discovercall.adapter.readiness import check_adapter
+
+    found = [check_adapter(adapter, os.environ) for adapter in _chosen(names or [])]
+    wanted = [one for one in found if names or one.name == REQUIRED]
+    common = _common_checks()
+    ready = all(one.ready for one in wanted)
+    if format is Format.JSON:
+        print_json(_report(ready, common, found))
+    else:
+        _print(common, found)
+    if not ready:
+        raise typer.Exit(EXIT_NO)
+
+
+def _chosen(names: list[str]) -> list[BundledAdapter]:
+    from discovercall.adapter.bundled import bundled_adapter, bundled_adapters
+
+    if not names:
+        return [adapter for adapter in bundled_adapters().values() if adapter.old_name_of is None]
+    chosen = []
+    for name in dict.fromkeys(names):
+        adapter = bundled_adapter(name)
+        if adapter is None:
+            raise InputError(
+                f"{name!r} is no bundled adapter", where="NAME", fix=f"one of {', '.join(bundled_adapters())}"
+            )
+        chosen.append(adapter)
+    return chosen
+
+
+def _common_checks() -> list[Check]:
+    """What every run against the real catalog needs, whatever its adapter."""
+    from discovercall.adapter.readiness import Check
+    from discovercall.foundation.revision import installed_revision
+
+    installed = installed_revision()
+    if installed.commit is not None and not installed.dirty:
+        revision = Check("revision", "ok", installed.commit)
+    else:
+        what = "a checkout with changes" if installed.dirty else "unknown"
+        fix = "commit them" if installed.dirty else "install from a checkout or a release"
+        revision = Check("revision", "warning", what, f"{fix}; rehearsals run without")
+    if os.environ.get(CATALOG_KEY, "").strip():
+        key = Check("catalog key", "ok", f"{CATALOG_KEY} is set")
+    else:
+        fix = f"export {CATALOG_KEY}=…, or give `run` --api-key-file; --sandbox needs none"
+        key = Check("catalog key", "warning", "not set", fix)
+    return [revision, key]
+
+
+def _report(ready: bool, common: list[Check], found: list[Readiness]) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        "schema_version": 1,
+        "ready": ready,
+        "common": [asdict(check) for check in common],
+        "adapters": [
+            {"name": one.name, "ready": one.ready, "checks": [asdict(check) for check in one.checks]}
+            for one in found
+        ],
+    }
+
+
+def _print(common: list[Check], found: list[Readiness]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title="What adapters need here", title_justify="left")
+    for heading in ("Adapter", "Needs", "Found, and what to do"):
+        table.add_column(heading, overflow="fold")
+    rows = [("any real run", common), *((_title(one), one.checks) for one in found)]
+    for title, checks in rows:
+        for number, check in enumerate(checks):
+            text = f"{_SIGNS[check.state]}: {check.found}" + (f"\n→ {check.fix}" if check.fix else "")
+            table.add_row(title if number == 0 else "", check.what, text)
+        table.add_section()
+    Console().print(table)
+
+
+def _title(one: Readiness) -> str:
+    return f"{one.name}: {'ready' if one.ready else 'not ready'}"
