@@ -65,6 +65,7 @@ class Journal:
     def __init__(self, file: AppendFile, chain: str = "") -> None:
         self._file = file
         self._chain = chain
+        self._failure: str | None = None
 
     @classmethod
     def create(cls, path: Path, plan: dict[str, Any], limits: dict[str, Any], plan_digest: str) -> Journal:
@@ -121,13 +122,16 @@ class Journal:
         body = compact_bytes({"kind": kind, **payload})[:-1]
         chain = sha256_hex(self._chain.encode() + body)
         line = body + b',"chain":"' + chain.encode() + b'"}\n'
-        try:
-            self._file.append(line, sync=kind in _SYNCED)
-        except OSError as error:
+        if self._failure is None:
+            try:
+                self._file.append(line, sync=kind in _SYNCED)
+            except OSError as error:
+                self._failure = error.strerror or str(error)
+        if self._failure is not None:  # also later: a line behind a torn one could not be read
             raise InputError(
-                f"the journal can't be written ({error.strerror}); nothing more is started",
+                f"the journal can't be written ({self._failure}); nothing more is started",
                 fix="free space on the disk, then continue with --resume",
-            ) from None
+            )
         self._chain = chain
 
 
