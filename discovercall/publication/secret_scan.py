@@ -7,7 +7,6 @@ layers, and what comes out is searched.
 from __future__ import annotations
 
 import base64
-import functools
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from typing import Any
 from urllib.parse import unquote, unquote_plus
 
 from discovercall.foundation.errors import RefusedError
-from discovercall.publication.key_shapes import KEY_SHAPES, compile_shapes
+from discovercall.publication.key_shapes import key_shape
 
 MIN_SECRET = 8
 _LAYERS = 3
@@ -99,11 +98,6 @@ def _from_base64(run: str) -> str:
     return base64.b64decode(padded.translate(_STANDARD)).decode("latin-1")
 
 
-@functools.cache
-def _shapes(guarded: bool) -> re.Pattern[str]:
-    return compile_shapes(guarded=guarded)
-
-
 class SecretScanner:
     """Says whether a text holds a secret.
 
@@ -140,10 +134,8 @@ class SecretScanner:
         for needles in (self._texts, self._bytes, self._joined):
             if any(needle in view.text for needle in needles):
                 return "a secret of this run"
-        found = _shapes(not view.binary).search(view.text) if self._shapes else None
-        if found is None:
-            return None
-        return f"text shaped like a key: {KEY_SHAPES[int(str(found.lastgroup)[1:])].provider}"
+        shape = key_shape(view.text, guarded=not view.binary) if self._shapes else None
+        return f"text shaped like a key: {shape.provider}" if shape else None
 
     def check(self, value: Any, where: str) -> None:
         """Search every string of a JSON value, names of fields included.
