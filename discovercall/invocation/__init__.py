@@ -1,0 +1,1 @@
+"""The agent runtime and its benchmark: the same scenarios in two agent designs, on one model."""
