@@ -71,7 +71,7 @@ class FakeOpenAI(FakeServer):
     """Args:
     scenario: what requests get that name none.
     key: what they have to authorise with; 401 otherwise.
-    answer: the JSON value that the model answers with.
+    answer: the JSON value that the model answers with, or a function of the request's body that gives it.
     retry_after: the header beside a 429; None leaves it out.
     slow_s: seconds that the scenario `slow` takes.
     """
@@ -125,7 +125,7 @@ class FakeOpenAI(FakeServer):
         handler.send_json(status, {"error": error}, headers)
 
     def completion(self, scenario: str, body: dict[str, Any]) -> dict[str, Any]:
-        good = json.dumps(self.answer)
+        good = json.dumps(self.answer(body) if callable(self.answer) else self.answer)
         text = {
             "bad_json": "Sure! I would take the weather tool.",
             "json_list": "[1]",
