@@ -7,7 +7,7 @@ from typing import Any
 from discovercall.adapter.authoring import Refusal
 from discovercall.adapter.clis.decision import Question, Reply
 from discovercall.adapter.clis.scratch import Scratch
-from discovercall.foundation.ecma_json import JsonError, compact_bytes, decode
+from discovercall.foundation.ecma_json import JsonError, compact, decode
 
 ANSWER_TOOL = "StructuredOutput"
 """The tool through which the client itself collects an answer that has a schema."""
@@ -56,16 +56,15 @@ class ClaudeTurn:
         return _VARIABLES | ({"ANTHROPIC_BASE_URL": base_url} if base_url else {})
 
     def payload(self) -> bytes:
-        """The schema, then the user message, as the client's own input events: no limit of length.
-
-        Raises:
-            Refusal: `start_failed`; the message can't be encoded.
-        """
+        """The schema, then the user message, as the client's own input events: no limit of length."""
         start = {"subtype": "initialize", "jsonSchema": self._question.schema}
         control = {"type": "control_request", "request_id": "1", "request": start}
         message = {"role": "user", "content": self._question.user}
         user = {"type": "user", "message": message, "parent_tool_use_id": None, "session_id": ""}
-        return compact_bytes(control) + b"\n" + compact_bytes(user) + b"\n"
+        lines = compact(control) + "\n" + compact(user) + "\n"
+        # Line ends to some readers of lines; in JSON they only occur within strings.
+        lines = lines.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+        return lines.encode("utf-8")
 
     def on_stdout(self, line: bytes) -> None:
         """Take in one event."""
