@@ -1,6 +1,6 @@
 """Any OpenAI-compatible server: OpenAI, vLLM, Ollama, llama.cpp, OpenRouter; answers are held to the schema.
 
-    openai_compatible.py [--base-url URL] [--api-key-env NAME] [--response-format FORMAT] ... (--help)
+openai_compatible.py [--base-url URL] [--api-key-env NAME] [--response-format FORMAT] ... (--help)
 """
 
 from __future__ import annotations
