@@ -83,7 +83,8 @@ def _is_letter_or_digit(character: str) -> bool:
     return category == "Nd" or category[0] == "L"
 
 
-def _texts(tool: Tool) -> list[tuple[str, float, str]]:
+def field_texts(tool: Tool) -> list[tuple[str, float, str]]:
+    """Label, weight and text of each field of a tool; an empty text is no field."""
     properties = properties_of(tool.input_schema)
     descriptions = [d for p in properties.values() if isinstance(d := p.get("description"), str) and d]
     return [
@@ -100,7 +101,7 @@ def _texts(tool: Tool) -> list[tuple[str, float, str]]:
 
 def _fields(tool: Tool) -> list[_Field]:
     fields = []
-    for label, weight, text in _texts(tool):
+    for label, weight, text in field_texts(tool):
         if text:
             tokens = tokenize(text)
             fields.append(_Field(label, weight, Counter(tokens), len(tokens)))
@@ -177,7 +178,7 @@ class LexicalIndex:
             weights[field.label] = weights.get(field.label, 0.0) + gain
         strongest = sorted(weights.items(), key=lambda item: -item[1])[:MAX_DISPLAY_FIELDS]
         labels = [label for label, weight in strongest if weight > 0]
-        return f"Matches {_listed(self._display_terms(matched))} in its {_listed(labels)}."
+        return f"Matches {listed(self._display_terms(matched))} in its {listed(labels)}."
 
     def _display_terms(self, matched: set[str]) -> list[str]:
         by_strength = sorted(matched, key=lambda term: (-self.idf(term), term))
@@ -186,5 +187,6 @@ class LexicalIndex:
         return sorted(kept[:MAX_DISPLAY_TERMS] or by_strength[:1])
 
 
-def _listed(words: Sequence[str]) -> str:
+def listed(words: Sequence[str]) -> str:
+    """Words as a phrase: "a, b and c"."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

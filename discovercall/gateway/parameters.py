@@ -7,12 +7,15 @@ from itertools import product
 from typing import Any
 
 from discovercall.gateway.catalog import properties_of
+from discovercall.gateway.lowering import lowered
 
 _MAX_GROUPS = 64  # a schema whose alternatives multiply beyond this is not described by groups
 
 
 def derive_params(schema: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The parameters of an object schema, in declared order.
+
+    References are written out, and of alternatives the first that can be made strict stands for all.
 
     Args:
         schema: JSON Schema of the tool's arguments.
@@ -21,10 +24,11 @@ def derive_params(schema: Mapping[str, Any]) -> list[dict[str, Any]]:
         One object per property: `name`, `type`, `required`, and where declared `description`, `enum`,
         `items` (arrays) and `properties` (objects; each with its own `required`).
     """
-    required = _names(schema.get("required"))
+    plain = lowered(schema)
+    required = _names(plain.get("required"))
     return [
         {"name": name, **_definition(declared, name in required)}
-        for name, declared in properties_of(schema).items()
+        for name, declared in properties_of(plain).items()
     ]
 
 
@@ -47,9 +51,13 @@ def one_of_required(schema: Mapping[str, Any]) -> list[list[str]]:
 
 def example_arguments(schema: Mapping[str, Any]) -> dict[str, Any]:
     """One valid set of arguments: the required ones, and the first of each group that needs one."""
+    return _example_object(lowered(schema), schema)
+
+
+def _example_object(schema: Mapping[str, Any], whole: Mapping[str, Any]) -> dict[str, Any]:
     properties = properties_of(schema)
     wanted = [name for name in properties if name in _names(schema.get("required"))]
-    for group in one_of_required(schema):
+    for group in one_of_required(whole):
         if not set(group).intersection(wanted):
             wanted.append(group[0])
     return {name: _example(properties.get(name, {})) for name in wanted}
@@ -101,7 +109,7 @@ def _example(definition: Mapping[str, Any]) -> Any:
         return definition["default"]
     kind = declared_type(definition)
     if kind == "object":
-        return example_arguments(definition)
+        return _example_object(definition, definition)
     if kind == "array":
         items = definition.get("items")
         return [_example(items)] if isinstance(items, Mapping) else []

@@ -1,0 +1,219 @@
+"""The better search: words, meaning, capabilities and cues weighed into one score, and a calibrated refusal.
+
+Every constant was fixed on measurements before this code was written, none from a case of the committed
+corpus; see docs/gateway.md for what each does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discovercall.gateway.bank import Bank, default_bank
+from discovercall.gateway.capabilities import NONE, MeaningBank, WordBank
+from discovercall.gateway.catalog import Tool, properties_of
+from discovercall.gateway.cues import ServerNames, accepted_kinds, request_mood, tool_effect, value_kinds
+from discovercall.gateway.encoder import CachingEncoder
+from discovercall.gateway.ranking import Ranked, Ranking
+from discovercall.gateway.results import Confidence, Decision
+from discovercall.gateway.term_index import TermIndex
+from discovercall.gateway.words import name_words, terms
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Numbers = npt.NDArray[np.float64]
+
+LEXICAL_HALF = 20.0
+W_LEXICAL = 0.3
+W_DENSE = 0.3
+W_EXEMPLAR = 0.7
+W_SERVER = 0.15
+W_ACT = 0.05
+W_AFFORDANCE = 0.08
+SURE_DENSE = 0.55
+AMBIGUOUS_GAP = 0.04
+HIGH_GAP = 0.08
+HIGH_MARGIN = 0.05
+WORDS_MARGIN = -0.03
+SURE_MISSING = -0.05
+"""Below this margin the broker also says which capability it believes was asked for."""
+# Without a model only lexical evidence separates tools, so gaps are smaller in that proportion.
+WORDS_GAP_SCALE = W_LEXICAL / (W_LEXICAL + W_DENSE + W_EXEMPLAR)
+_DIGITS = 9  # scores that differ by less are ties
+
+
+class DiscoveryRanker:
+    """Ranks the tools of a catalog by everything that is known about a request.
+
+    Args:
+        tools: the catalog.
+        bank: the capabilities; the one that comes with the toolkit when None.
+        encoder: the model; None works by words alone.
+    """
+
+    def __init__(
+        self, tools: Sequence[Tool], *, bank: Bank | None = None, encoder: CachingEncoder | None = None
+    ) -> None:
+        self.tools = tuple(sorted(tools, key=lambda tool: tool.tool_ref))
+        self.bank = bank or default_bank()
+        self._index = TermIndex(self.tools)
+        self._places = {tool.tool_ref: place for place, tool in enumerate(self.tools)}
+        self._servers = ServerNames(tool.server_id for tool in self.tools)
+        self._of_server: dict[str, list[int]] = {}
+        for place, tool in enumerate(self.tools):
+            self._of_server.setdefault(tool.server_id, []).append(place)
+        self._effects = np.array([tool_effect(tool) for tool in self.tools], np.float64)
+        kinds = [accepted_kinds(tool) for tool in self.tools]
+        self._takes = {
+            kind: np.array([kind in entry for entry in kinds], bool) for kind in frozenset().union(*kinds)
+        }
+        self._encoder = encoder
+        self._words = WordBank(self.bank)
+        self._by_words = self._words.offer(self.tools)
+        if encoder is not None and self.tools:
+            self._prepare_meaning(encoder)
+
+    def _prepare_meaning(self, encoder: CachingEncoder) -> None:
+        texts = [text for archetype in self.bank.archetypes for text in archetype.texts]
+        self._meaning = MeaningBank(self.bank, encoder.encode(texts))
+        views = [_views(tool) for tool in self.tools]
+        vectors = np.stack([encoder.encode(list(column)) for column in zip(*views, strict=True)])
+        # The mean of the cosines is the cosine-like product with the mean vector: one product per tool.
+        self._dense = vectors.mean(axis=0)
+        self._by_meaning = self._meaning.offer(vectors[1], vectors[4])
+        encoder.save()
+
+    def adopted_by(self, tool_ref: str) -> tuple[str, ...]:
+        """Ids of the capabilities that a tool adopts, best first.
+
+        Raises:
+            KeyError: the tool is not in the catalog.
+        """
+        offer = self._by_words if self._encoder is None else self._by_meaning
+        row = offer.adopted[self._places[tool_ref]]
+        return tuple(self.bank.archetypes[place].id for place in row if place != NONE)
+
+    def rank(self, query: str, *, limit: int | None = None) -> Ranking:
+        """Tools by score, ties by reference; the decision always weighs the whole catalog."""
+        if not self.tools:
+            return Ranking(query, (), "catalog_empty")
+        query_terms = terms(query)
+        bm25 = self._index.scores(query_terms)
+        best_words = int(bm25.argmax())
+        covered = self._index.coverage(query_terms, best_words)
+        lexical = covered * bm25 / (bm25 + LEXICAL_HALF)
+        parts = {"lexical": lexical, **self._cues(query)}
+        total = W_LEXICAL * lexical + W_SERVER * parts["server"] + W_ACT * parts["act"]
+        total += W_AFFORDANCE * parts["affordance"]
+        closeness = self._words.of(query_terms)
+        offer, best_dense, degraded = self._by_words, None, None
+        if self._encoder is not None:
+            try:
+                vector = self._encoder.encode_request(query)
+            except Exception as error:  # a model may fail in any way; the words still work
+                degraded = type(error).__name__
+            else:
+                closeness, offer = self._meaning.of(vector), self._by_meaning
+                parts["dense"] = (self._dense @ vector).astype(np.float64)
+                parts["exemplar"] = offer.per_tool(closeness)
+                total += W_DENSE * parts["dense"] + W_EXEMPLAR * parts["exemplar"]
+                best_dense = float(parts["dense"].max())
+        margin = offer.margin(closeness)
+        order = _best(total, limit)
+        gap = float(total[order[0]] - total[order[1]]) if len(order) > 1 else float(total[order[0]])
+        refused = _refused(margin, best_dense, matched=bool(bm25[best_words] > 0))
+        decision, confidence = _decide(refused, gap, margin, semantic=best_dense is not None)
+        shown = order if limit is None else order[:limit]
+        missing = offer.best_decoy(closeness) if refused and margin < SURE_MISSING else NONE
+        return Ranking(
+            query=query,
+            entries=tuple(
+                Ranked(self.tools[p], float(total[p]), {name: float(part[p]) for name, part in parts.items()})
+                for p in shown
+            ),
+            decision=decision,
+            confidence=confidence,
+            semantic=best_dense is not None,
+            margin=margin,
+            best_dense=best_dense,
+            gap=gap,
+            missing_capability=None if missing == NONE else self.bank.archetypes[missing].capability,
+            ruled_out=tuple(sorted(self._servers.cue(query).ruled_out)),
+            degraded=degraded,
+            explain=lambda ref: self._explain(query, ref, closeness if best_dense is not None else None),
+        )
+
+    def _cues(self, query: str) -> dict[str, Numbers]:
+        server = np.zeros(len(self.tools))
+        cue = self._servers.cue(query)
+        for sign, ids in ((1.0, cue.named), (-1.0, cue.ruled_out)):
+            for server_id in ids:
+                server[self._of_server[server_id]] = sign
+        affordance = np.zeros(len(self.tools), bool)
+        for kind in value_kinds(query):
+            if kind in self._takes:
+                affordance |= self._takes[kind]
+        return {
+            "server": server,
+            "act": request_mood(query) * self._effects,
+            "affordance": affordance.astype(np.float64),
+        }
+
+    def _explain(self, query: str, tool_ref: str, closeness: Numbers | None) -> str:
+        place = self._places[tool_ref]
+        words = self._index.reason(query, self.tools[place])
+        said = []
+        if closeness is not None:
+            adopted = [p for p in self._by_meaning.adopted[place] if p != NONE]
+            if adopted:
+                best = max(adopted, key=lambda p: closeness[p])
+                said.append(f"offers the capability “{self.bank.archetypes[best].capability}”")
+        if words:
+            said.append(words)
+        if not said:
+            return "Shares no word with the request; ranked by its other properties."
+        text = "; ".join(said)
+        return text[0].upper() + text[1:] + "."
+
+
+def _views(tool: Tool) -> tuple[str, str, str, str, str]:
+    """The five texts of a tool that are embedded; a missing title or description is made up for."""
+    words = name_words(tool.name) or tool.name
+    title = tool.title or words
+    described = f"{title}. {tool.description}" if tool.description else title
+    names = sorted(properties_of(tool.input_schema))
+    fields = f" Fields: {', '.join(names)}" if names else ""
+    return (f"{described} [{tool.tool_ref}]{fields}", described, title, tool.description or title, words)
+
+
+def _best(total: Numbers, limit: int | None) -> npt.NDArray[np.int64]:
+    """Places of the best tools (two more than needed at most), ties in the order of the places."""
+    keys = np.round(-total, _DIGITS)
+    if limit is None or limit + 2 >= len(keys):
+        return np.argsort(keys, kind="stable")
+    worst = np.partition(keys, limit + 1)[limit + 1]
+    pool = np.flatnonzero(keys <= worst)
+    chosen: npt.NDArray[np.int64] = pool[np.argsort(keys[pool], kind="stable")]
+    return chosen[: max(limit, 2)]
+
+
+def _refused(margin: float, best_dense: float | None, *, matched: bool) -> bool:
+    if best_dense is None:
+        return not matched or margin < WORDS_MARGIN
+    return margin < 0 and best_dense < SURE_DENSE
+
+
+def _decide(
+    refused: bool, gap: float, margin: float, *, semantic: bool
+) -> tuple[Decision, Confidence | None]:
+    if refused:
+        return "no_good_match", None
+    scale = 1.0 if semantic else WORDS_GAP_SCALE
+    if gap < AMBIGUOUS_GAP * scale:
+        return "ambiguous", None
+    if gap >= HIGH_GAP * scale and margin >= HIGH_MARGIN:
+        return "use", "high"
+    return "use", "medium" if margin >= 0 else "low"
