@@ -58,6 +58,8 @@ def identify(
             place of a full model name.
     """
     given = tuple(arguments)
+    if adapter.name == "openai-compatible":
+        return AdapterIdentity(f"{adapter.name}/{_chat_settings(given, environment, where)}", given)
     if adapter.model_cli is None:
         return AdapterIdentity(adapter.name, given)
     from discovercall.adapter.authoring import Refusal
@@ -80,6 +82,27 @@ def identify(
         name += "/rehearsal"  # the model is a stand-in, and no record may hide that
     pinned = given if options.version else (*given, "--cli-version", version)
     return AdapterIdentity(name, pinned)
+
+
+def _chat_settings(arguments: Sequence[str], environment: Mapping[str, str], where: str) -> str:
+    """The settings that a chat-completions server is asked with; records settle `response_format=auto`."""
+    from discovercall.adapter.authoring import Refusal
+    from discovercall.adapter.chat.settings import read_settings
+
+    if {"-h", "--help"} & set(arguments):
+        raise InputError(
+            "an adapter's help is no run", where=where, fix="run the adapter by hand with --help"
+        )
+    try:
+        settings = read_settings(arguments, environment)
+    except Refusal as refusal:
+        raise InputError(f"openai-compatible: {refusal.detail}", where=where) from None
+    parameters = [
+        f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
+        for name, value in settings.parameters.items()
+    ]
+    response_format = settings.modes[0] if len(settings.modes) == 1 else "auto"
+    return "/".join([*parameters, f"response_format={response_format}"])
 
 
 def installed_version(cli: ModelCli, program: str, environment: Mapping[str, str]) -> str:

@@ -6,11 +6,12 @@ from typing import Any
 
 from discovercall.adapter.failures import AdapterFailure
 from discovercall.foundation.ecma_json import JsonError, compact, compact_bytes, loads
-from discovercall.foundation.ecmascript import MAX_SAFE_INTEGER, is_integer, trim
+from discovercall.foundation.ecmascript import MAX_SAFE_INTEGER, is_integer, is_safe, trim
 
 PROTOCOL_VERSION = 1
 RESULT_FIELDS = ("tool_id", "capability", "cost_class", "reliability", "as_of_support")
 TOOL_FIELDS = ("tool_id", "name", "description", "params", "one_of_required", "examples")
+MAX_NOTES = 8
 USAGE_FIELDS = ("prompt_tokens", "completion_tokens", "cached_tokens")
 
 _SELECT_INSTRUCTION = (
@@ -118,6 +119,19 @@ def usage_of(answer: Any) -> dict[str, int] | None:
         return None
     counts = {name: int(usage[name]) for name in USAGE_FIELDS if _is_count(usage.get(name))}
     return counts or None
+
+
+def notes_of(answer: Any) -> dict[str, str] | None:
+    """What an adapter noted about a decision, for the private record: the answer's `note`, strings only.
+
+    A value that isn't 1 to 256 safe characters is dropped, so is all after the first `MAX_NOTES`; None where
+    nothing is left.
+    """
+    note = answer.get("note") if isinstance(answer, dict) else None
+    if not isinstance(note, dict):
+        return None
+    safe = {name: value for name, value in note.items() if is_safe(name, 64) and is_safe(value)}
+    return dict(list(safe.items())[:MAX_NOTES]) or None
 
 
 def _head(stage: str, model: str, trial: int, task_set_sha256: str) -> dict[str, Any]:

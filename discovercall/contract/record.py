@@ -10,9 +10,11 @@ from typing import Any
 from discovercall.adapter.isolation import Isolation
 from discovercall.contract.plan import Lane, PlannedTrial, RunPlan
 from discovercall.foundation.digests import sha256_of_json
+from discovercall.foundation.ecmascript import is_safe
 
 PENDING = "pending"
 ANSWERED = "answered"
+AUTO = "=auto"
 MAX_MESSAGE = 500
 _REASON_CODE = re.compile(r"[a-z][a-z0-9_]{1,63}\Z")
 
@@ -43,6 +45,7 @@ class Evidence:
         required_parameters: names; a nested tuple is a one-of group.
         success: None until the call was answered; so is `result_nonempty`.
         usage: token counts per adapter stage, where the adapter reported them.
+        notes: what the adapter noted, per stage, where it did.
         durations_ms: wall time per stage, for the stages that ran.
     """
 
@@ -55,6 +58,7 @@ class Evidence:
     success: bool | None = None
     result_nonempty: bool | None = None
     usage: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    notes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     durations_ms: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -114,6 +118,8 @@ def build_record(
     record["durations_ms"] = dict(evidence.durations_ms)
     if evidence.usage:
         record["usage"] = {stage: dict(counts) for stage, counts in evidence.usage.items()}
+    if evidence.notes:
+        record["adapter_notes"] = {stage: dict(notes) for stage, notes in evidence.notes.items()}
     return record
 
 
@@ -138,7 +144,9 @@ def recovered_record(draft: Mapping[str, Any], outcome: Mapping[str, Any] | None
     record = {**draft, "status": "completed" if failure is None else "failed", "call": call}
     finished_at = record.pop("finished_at")
     extras: dict[str, Any] = {
-        name: record.pop(name) for name in ("pairing", "isolation", "durations_ms", "usage") if name in record
+        name: record.pop(name)
+        for name in ("pairing", "isolation", "durations_ms", "usage", "adapter_notes")
+        if name in record
     }
     if failure is not None:
         record["error"] = failure
@@ -186,4 +194,24 @@ def settle(
         "catalog_revision": catalog_revision,
         "catalog_observation_sha256": catalog_observation_sha256(records),
     }
+    if records:
+        final["adapter_revision"] = settled_adapter_revision(records)
     return [{**record, "metadata": {**record["metadata"], **final}} for record in records]
+
+
+def settled_adapter_revision(records: Sequence[Mapping[str, Any]]) -> str:
+    """The adapter revision with what the adapter found out on the way.
+
+    A revision that ends in `NAME=auto` names in its place what the adapter noted under NAME: the one value,
+    or `mixed:a,b`; nothing noted leaves it as it is.
+    """
+    revision = str(records[0]["metadata"]["adapter_revision"])
+    head, _, name = revision.removesuffix(AUTO).rpartition("/")
+    if not revision.endswith(AUTO) or not name:
+        return revision
+    notes = (notes for record in records for notes in record.get("adapter_notes", {}).values())
+    found = sorted({note[name] for note in notes if name in note})
+    if not found:
+        return revision
+    settled = f"{head}/{name}={found[0] if len(found) == 1 else 'mixed:' + ','.join(found)}"
+    return settled if is_safe(settled) else revision

@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar
 from discovercall.adapter.protocol import (
     answer_parameters,
     answer_tool_id,
+    notes_of,
     parameterize_request,
     select_request,
     usage_of,
@@ -171,6 +172,9 @@ class LaneTrial:
         usage = usage_of(answer)
         if usage:
             self._learn(usage={**self.evidence.usage, stage: usage})
+        notes = notes_of(answer)
+        if notes:
+            self._learn(notes={**self.evidence.notes, stage: notes})
         return answer
 
     def _request_head(self) -> dict[str, Any]:

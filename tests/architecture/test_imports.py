@@ -31,6 +31,8 @@ ADAPTERS = sorted((ROOT / "adapters").rglob("*.py"))
 
 
 def module_name(path: Path) -> str:
+    if path == ROOT / PACKAGE / "__main__.py":
+        return f"{PACKAGE}.cli.__main__"  # another way to start the command line
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
