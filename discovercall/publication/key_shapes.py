@@ -36,12 +36,6 @@ KEY_SHAPES = (
     KeyShape(
         "Langfuse", ("k-lf-",), r"[sp]k-lf-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
     ),
-    KeyShape(
-        "sk- (OpenAI, DeepSeek and others)",
-        ("sk-", "sk_"),
-        r"sk[-_](?=[A-Za-z_]*[0-9])[A-Za-z0-9_]{20,}",
-        r"(?<![a-z]{2})(?<![^A-Za-z0-9]a)(?<!^a)",
-    ),
     KeyShape("Google API", ("AIza",), r"AIza[0-9A-Za-z_-]{35}"),
     KeyShape("Google OAuth client", ("GOCSPX-",), r"GOCSPX-[A-Za-z0-9_-]{28}"),
     KeyShape("Google OAuth token", ("ya29.",), r"ya29\.[A-Za-z0-9_-]{20,}"),
@@ -143,6 +137,12 @@ KEY_SHAPES = (
         "URL with a password",
         ("://",),
         r"[a-z][a-z0-9+.-]{1,20}://[^\s/:@?#]{1,64}:[^\s/@?#]{3,128}@",
+    ),
+    KeyShape(
+        "sk- (OpenAI, DeepSeek and others)",
+        ("sk-", "sk_"),
+        r"sk[-_](?=[A-Za-z_]*[0-9])[A-Za-z0-9_]{20,}",
+        r"(?<![a-z]{2})(?<![^A-Za-z0-9]a)(?<!^a)",
     ),
 )
 _GUARDED = tuple((shape, re.compile(shape.guard + shape.pattern)) for shape in KEY_SHAPES)

@@ -19,7 +19,13 @@ from discovercall.publication.key_shapes import key_shape
 MIN_SECRET = 8
 _LAYERS = 3
 _MAX_VIEWS = 400
-_BREAK = re.compile(r"(?:[\\=]?\r?\n|\r|[\u2028\u2029\u0085\v\f]|<br ?/?>)[ \t]*")
+_BREAK = re.compile(r"\r?\n|\r|[\u2028\u2029\u0085\v\f]|<br ?/?>")
+# What may be part of a break or of the secret: the mark of a continued line, and an indent.
+_BREAKS = tuple(
+    re.compile(f"{mark}(?:{_BREAK.pattern}){indent}")
+    for mark in ("", r"[\\=]?")
+    for indent in ("", r"[ \t]*")
+)
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 _SHORTEST_BASE64 = 11  # of MIN_SECRET bytes
@@ -63,12 +69,14 @@ def views(text: str) -> Iterator[View]:
 
 def _decodings(text: str) -> Iterator[tuple[str, str, bool]]:
     if _BREAK.search(text):
-        yield "split by a line break", _BREAK.sub("", text), False
+        for pattern in _BREAKS:
+            yield "split by a line break", pattern.sub("", text), False
+        yield "split by a line break", _without_space(text), False
     if "%" in text:
         yield "URL-encoded", unquote(text, errors="replace"), False
         yield "URL-encoded", unquote_plus(text, errors="replace"), False
     if "\\" in text:
-        yield "JSON-escaped", _ESCAPE.sub(_unescaped, text), False
+        yield "JSON-escaped", _joined_pairs(_ESCAPE.sub(_unescaped, text)), False
     spaced = [re.sub("[ :-]", "", run) for run in _SPACED_HEX.findall(text)]
     for start in range(2):
         decoded = "\n".join(_from_hex(run[start:]) for run in [*_HEX_RUN.findall(text), *spaced])
@@ -86,6 +94,15 @@ def _unescaped(found: re.Match[str]) -> str:
     if code:
         return chr(int(code, 16))
     return _ESCAPED.get(found.group(3), found.group(3))
+
+
+def _without_space(text: str) -> str:
+    return "".join(text.split())
+
+
+def _joined_pairs(text: str) -> str:
+    """The text with each surrogate pair as the one character that it writes."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _from_hex(run: str) -> str:
@@ -110,8 +127,8 @@ class SecretScanner:
         known = {secret.strip() for secret in secrets}
         self._texts = sorted(secret for secret in known if len(secret) >= MIN_SECRET)
         self._bytes = [text.encode("utf-8", "surrogatepass").decode("latin-1") for text in self._texts]
-        # A secret that itself has line breaks, such as a private key, is looked for without them too.
-        self._joined = [_BREAK.sub("", text) for text in self._texts]
+        # Where a text is split, white space of the secret itself goes with the breaks.
+        self._joined = [joined for text in self._texts if len(joined := _without_space(text)) >= MIN_SECRET]
         self._shapes = shapes
         self._results: dict[str, str | None] = {}
 
