@@ -167,7 +167,14 @@ def _write_outputs(plan: RunPlan, runner: Runner, client: CapabilityClient) -> N
             records = settle(
                 records, api_revision=revisions.api_revision, catalog_revision=revisions.catalog_revision
             )
-        write_atomic(Path(lane.output), dump_lines(records))
+        try:
+            write_atomic(Path(lane.output), dump_lines(records))
+        except OSError as error:
+            raise InputError(
+                f"{lane.output} can't be written ({error.strerror})",
+                where="--output",
+                fix="the records are in the journal; mend the cause, then repeat the command with --resume",
+            ) from None
 
 
 @contextlib.contextmanager
