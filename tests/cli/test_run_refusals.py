@@ -170,25 +170,16 @@ def test_an_ignored_output_or_an_allowed_one_is_fine(bench, ignored, flag):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "mode", "message"),
+    ("name", "message"),
     [
-        (None, "", 0o600, "QVERIS_API_KEY: no catalog key; set it, or name a file with --api-key-file"),
-        ("missing", None, 0o600, r"--api-key-file: missing can't be read \(No such file or directory\)"),
-        (".", None, 0o600, r"--api-key-file: . can't be read \(Is a directory\)"),
-        ("key", KEY, 0o640, "--api-key-file: key can be read by others; chmod 600 key"),
-        ("key", KEY, 0o604, "--api-key-file: key can be read by others"),
-        ("key", " \n", 0o600, "API key: no API key"),
-        ("key", f"{KEY}\nsecond", 0o600, "API key: a character in it can't stand in an HTTP header"),
-        ("key", f"{KEY}é", 0o600, "API key: a character in it can't stand in an HTTP header"),
-        ("key", b"\xff\xfe", 0o600, "--api-key-file: key holds no text"),
+        (None, "QVERIS_API_KEY: no catalog key; set it, or name a file with --api-key-file"),
+        ("key", "--api-key-file: key can be read by others; chmod 600 key"),
     ],
-)  # fmt: skip
-def test_a_key_that_cannot_be_used_is_refused(bench, name, content, mode, message):
+)
+def test_a_key_that_cannot_be_used_is_refused(bench, name, message):
     del bench.environment["QVERIS_API_KEY"]
-    if name == "key":
-        path = bench.folder / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        path.chmod(mode)
+    (bench.folder / "key").write_text(KEY)
+    (bench.folder / "key").chmod(0o640)
     done = bench.run(api_key_file=name)
     assert_refused(done, message)
     assert KEY not in done.err
@@ -197,16 +188,7 @@ def test_a_key_that_cannot_be_used_is_refused(bench, name, content, mode, messag
     assert not bench.journal.exists()
 
 
-def test_a_key_may_come_from_a_private_file(bench):
-    del bench.environment["QVERIS_API_KEY"]
-    path = bench.folder / "key"
-    path.write_text(f"\ufeff {KEY}\n")
-    path.chmod(0o400)
-    assert bench.run(api_key_file=path).code == 0
-    assert bench.api.requests[0].headers["authorization"] == f"Bearer {KEY}"
-
-
-@pytest.mark.parametrize("name", ["-", "/dev/stdin", "pipe"])
+@pytest.mark.parametrize("name", ["-", "pipe"])
 def test_a_key_may_come_through_a_pipe(bench, name):
     del bench.environment["QVERIS_API_KEY"]
     if name == "pipe":

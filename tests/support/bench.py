@@ -48,6 +48,7 @@ class Bench:
         self.output = folder / "run.jsonl"
         self.adapter = folder / "adapter"
         self.script: dict[str, Any] = {}
+        self._started: set[int] = set()
         self.mark = uuid.uuid4().hex
         self.environment = {
             "PATH": os.environ["PATH"],
@@ -57,7 +58,7 @@ class Bench:
             MARK: self.mark,
         }
         self.use_tasks(task("weather"))
-        words = [sys.executable, "-I", "-S", str(SCRIPTED), str(folder / "script.json")]
+        words = [sys.executable, "-I", "-S", "-B", str(SCRIPTED), str(folder / "script.json")]
         self.adapter.write_text(f"#!/bin/sh\nexec {shlex.join(words)}\n")
         self.adapter.chmod(0o755)
 
@@ -102,7 +103,7 @@ class Bench:
 
     def command(self, *arguments: str) -> subprocess.Popen[str]:
         """Start any command."""
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [PROGRAM, *arguments],
             cwd=self.folder,
             env=self.environment,
@@ -112,6 +113,8 @@ class Bench:
             text=True,
             start_new_session=True,
         )
+        self._started.add(process.pid)
+        return process
 
     def run(self, *, stdin: str | None = None, **changes: Any) -> Done:
         """Run to the end."""
@@ -132,7 +135,7 @@ class Bench:
     def left_behind(self) -> list[int]:
         """Living processes that an adapter started or is."""
         wanted = f"{MARK}={self.mark}".encode()
-        return [pid for pid in _processes() if wanted in _variables(pid)]
+        return [p for p in _processes() if p not in self._started and wanted in _variables(p)]
 
     def nothing_left_within(self, seconds: float = 5.0) -> bool:
         """Wait until no such process lives."""

@@ -6,6 +6,7 @@ import contextlib
 import json
 import socket
 import struct
+import subprocess
 import threading
 import time
 from collections.abc import Callable
@@ -86,10 +87,11 @@ class CatalogApi:
         with self._lock:
             return sum(request.operation == operation for request in self.requests)
 
-    def wait_for(self, operation: str, count: int = 1, seconds: float = 30) -> None:
-        """Wait until that many requests of an operation have arrived."""
+    def wait_for(self, operation: str, process: subprocess.Popen[str], seconds: float = 30) -> None:
+        """Wait until a request of an operation has arrived from a running command."""
         deadline = time.monotonic() + seconds
-        while self.count(operation) < count:
+        while not self.count(operation):
+            assert process.poll() is None, process.communicate()
             assert time.monotonic() < deadline, f"no {operation} request within {seconds} s"
             time.sleep(0.01)
 
