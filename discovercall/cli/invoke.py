@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from discovercall.cli.formats import Format, print_json
-from discovercall.foundation.errors import EXIT_NO
+from discovercall.foundation.errors import EXIT_INTERRUPTED, EXIT_NO
 
 if TYPE_CHECKING:
     from discovercall.invocation.report_model import RunReport
+
+Outcome = TypeVar("Outcome")
 
 app = typer.Typer(
     help="Run the same scenarios in two agent designs on one model.",
@@ -71,7 +73,11 @@ def run(
             toolkit=Toolkit(version=__version__, commit=revision.commit, dirty=revision.dirty),
             observer=observer,
         )
-        report, path = asyncio.run(run_benchmark(plan, out, around))
+        try:
+            report, path = asyncio.run(_until_terminated(run_benchmark(plan, out, around)))
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            typer.echo("Interrupted: no report was written.", err=True)
+            raise typer.Exit(EXIT_INTERRUPTED) from None
     typer.echo("\n".join(summary_lines(report)))
     typer.echo(f"Wrote {path}/report.json and report.md")
     if not report.passed:
@@ -92,6 +98,16 @@ def report(
         print_json(found.model_dump(mode="json"))
     else:
         typer.echo(to_markdown(found), nl=False)
+
+
+async def _until_terminated(work: Coroutine[Any, Any, Outcome]) -> Outcome:
+    """Await the work; SIGTERM cancels it, as SIGINT does, so that databases are removed."""
+    import asyncio
+    import signal
+
+    task = asyncio.ensure_future(work)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    return await task
 
 
 def _seconds(timeout: float) -> float:

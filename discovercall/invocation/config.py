@@ -32,7 +32,9 @@ _Modes = Annotated[
 _Cases = Annotated[list[NotBlank], Field(min_length=1), AfterValidator(unique)]
 
 
-class _ConfigFile(BaseModel):
+class ConfigFile(BaseModel):
+    """The JSON configuration. It has no place for a key."""
+
     model_config = ConfigDict(extra="forbid", strict=True)
 
     schema_version: Literal[1]
@@ -93,7 +95,7 @@ def make_plan(options: InvokeOptions, environment: Mapping[str, str], folder: Pa
     Raises:
         InputError: something is missing or wrong; the message never repeats a secret.
     """
-    file = _read(options.config) if options.config is not None else _ConfigFile(schema_version=1)
+    file = _read(options.config) if options.config is not None else ConfigFile(schema_version=1)
     modes = _one_of(options.modes or file.modes or list(ModeName), list(ModeName), "--mode", "modes")
     cases = _one_of(options.cases or file.cases or CASE_NAMES, CASE_NAMES, "--case", "cases")
     runs = options.runs_per_case if options.runs_per_case is not None else (file.runs_per_case or 1)
@@ -111,7 +113,7 @@ def make_plan(options: InvokeOptions, environment: Mapping[str, str], folder: Pa
     )
 
 
-def _read(path: Path) -> _ConfigFile:
+def _read(path: Path) -> ConfigFile:
     text, _ = read_text(path)
     try:
         value = loads(text)
@@ -123,7 +125,7 @@ def _read(path: Path) -> _ConfigFile:
             "holds something shaped like a key", where=str(path), fix=f"put the key into {KEY_VARIABLE}"
         )
     if isinstance(value, dict):
-        known = _ConfigFile.model_fields
+        known = ConfigFile.model_fields
         unknown = [name for name in value if name not in known]
         if unknown:
             raise InputError(
@@ -131,7 +133,7 @@ def _read(path: Path) -> _ConfigFile:
                 where=str(path),
                 fix=f"known are {', '.join(known)}; a key goes into {KEY_VARIABLE}",
             )
-    return check(_ConfigFile, value, str(path))
+    return check(ConfigFile, value, str(path))
 
 
 def _one_of(names: Sequence[str], known: Sequence[str], flag: str, field_name: str) -> Sequence[str]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
-
-SCHEMA_FILE = "invocation-report.schema.json"
 
 Count = Annotated[int, Field(ge=0)]
 Milliseconds = Annotated[float, Field(ge=0)]
@@ -193,13 +191,3 @@ class Report(_Model):
     cells: list[Cell]
     tokens: TokenTotals
     comparison: ModeComparison | None
-
-
-def report_schema() -> dict[str, Any]:
-    """JSON Schema (2020-12) of `report.json`; `schemas/` holds it written out."""
-    schema = Report.model_json_schema()
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Report of the agent invocation benchmark",
-        **{key: value for key, value in schema.items() if key != "title"},
-    }
