@@ -1,0 +1,220 @@
+"""The measuring job: both lanes on one discovery, then the sanitized bundle, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from discovercall.adapter.bundled import BundledAdapter, bundled_adapter
+from discovercall.cadence.bundle import Spent, write_manifest
+from discovercall.cadence.evidence import (
+    check_provenance,
+    configured_revision,
+    pair_names,
+    read_results,
+    stand_in_revision,
+)
+from discovercall.cadence.plan import STAND_IN, CadencePlan
+from discovercall.contract.execution import RunResult
+from discovercall.contract.lane_options import LaneOptions
+from discovercall.contract.options import PreparedRun, RunOptions, prepare_run
+from discovercall.contract.plan import SANDBOX_BASE_URL
+from discovercall.foundation.errors import InputError, RefusedError
+from discovercall.foundation.jsonl import read_objects
+from discovercall.foundation.revision import ToolkitRevision
+from discovercall.publication.pair import Pair
+from discovercall.publication.publishing import prepare_pair, publish
+
+if TYPE_CHECKING:
+    from discovercall.cadence.evidence import Results
+
+CONCURRENCY = 4
+_LANE_OUTPUTS = ("reference.jsonl", "configured-model.jsonl")
+
+
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """Where a run happens.
+
+    Attributes:
+        private: folder for the raw records; they never leave it.
+        bundle: folder for the bundle, new or empty.
+        environment: the harness's environment.
+        installed: revision of the running code.
+        api_base_url: of the catalog; None for the default one.
+        resume: go on with a run that ended early.
+    """
+
+    private: Path
+    bundle: Path
+    environment: Mapping[str, str]
+    installed: ToolkitRevision
+    api_base_url: str | None = None
+    api_key_file: str | None = None
+    resume: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A finished bundle."""
+
+    results: Results
+    spent: Spent
+    sha256: str
+
+
+def model_keys(adapter: BundledAdapter) -> list[str]:
+    """Names of the variables that hold an adapter's key, by its own declaration."""
+    return [name for name in adapter.environment if name.endswith("_API_KEY")]
+
+
+def uses_stand_in(plan: CadencePlan, environment: Mapping[str, str]) -> bool:
+    """Whether `first_result` stands in for the configured model: in a rehearsal without a model key."""
+    if not plan.rehearsal:
+        return False
+    adapter = _adapter(plan.inputs.config.configured_model.adapter)
+    return not any(environment.get(name, "").strip() for name in model_keys(adapter))
+
+
+def run_options(plan: CadencePlan, place: Workplace) -> RunOptions:
+    """The plan as the runner takes it.
+
+    Raises:
+        InputError: an adapter that doesn't come along.
+    """
+    config = plan.inputs.config
+    model = config.configured_model
+    stand_in = uses_stand_in(plan, place.environment)
+    adapter = STAND_IN if stand_in else model.adapter
+    reference = LaneOptions(
+        output=place.private / _LANE_OUTPUTS[0],
+        lane="reference",
+        model=config.reference.model,
+        model_revision=config.reference.model_revision,
+        adapter=_adapter(config.reference.adapter).name,
+    )
+    configured = LaneOptions(
+        output=place.private / _LANE_OUTPUTS[1],
+        lane="configured-model",
+        model=model.model,
+        model_revision=model.model_revision,
+        adapter=_adapter(adapter).name,
+        adapter_args=()
+        if stand_in or not adapter.endswith("_cli.py")
+        else ("--cli-version", model.cli_version, "--effort", model.reasoning_effort),
+        adapter_revision=stand_in_revision(plan.toolkit_revision)
+        if stand_in
+        else configured_revision(model, plan.toolkit_revision),
+    )
+    return RunOptions(
+        lanes=(reference, configured),
+        tasks=plan.inputs.tasks_path,
+        toolkit_revision=plan.toolkit_revision,
+        trials=config.trials,
+        limit=config.discovery_limit,
+        execute=True,
+        concurrency=CONCURRENCY,
+        max_billed_calls=plan.most_billed_calls,
+        max_credits=config.max_credits,
+        api_base_url=None if plan.rehearsal else place.api_base_url,
+        api_key_file=None if plan.rehearsal else place.api_key_file,
+        allow_tracked_output=True,  # checked here: the folder must lie outside the checkout
+        sandbox=plan.rehearsal,
+        resume=place.resume,
+    )
+
+
+def _adapter(file_name: str) -> BundledAdapter:
+    adapter = bundled_adapter(file_name.removesuffix(".py"))
+    if adapter is None:
+        raise InputError(f"adapters/{file_name} does not come with this installation", where="cadence.json")
+    return adapter
+
+
+def prepare(plan: CadencePlan, place: Workplace) -> tuple[PreparedRun, RunOptions]:
+    """Check everything that can be checked before the first request.
+
+    Raises:
+        InputError: the first thing that is wrong.
+        RefusedError: an API whose results could not be published.
+    """
+    for folder, flag in ((place.private, "--private"), (place.bundle, "--bundle")):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if folder.resolve().is_relative_to(plan.inputs.root.resolve()) and flag == "--private":
+            raise InputError(
+                "lies inside the checkout", where=flag, fix="name a folder outside, as $RUNNER_TEMP/private"
+            )
+    if any(place.bundle.iterdir()):
+        raise InputError("isn't empty", where="--bundle", fix="name a new folder")
+    options = run_options(plan, place)
+    # GITHUB_SHA is the commit of the workflow, not of the release.
+    environment = {name: value for name, value in place.environment.items() if name != "GITHUB_SHA"}
+    prepared = prepare_run(options, environment, place.installed)
+    if not plan.rehearsal and not plan.inputs.policy.approves_url(prepared.base_url, rehearsal=False):
+        raise RefusedError(
+            f"{prepared.base_url} is not approved by the policy, so nothing could be published",
+            where="QVERIS_BASE_URL",
+        )
+    if plan.rehearsal and SANDBOX_BASE_URL not in plan.inputs.policy.approved_urls:
+        raise RefusedError(
+            "does not approve the sandbox, so no rehearsal could be published",
+            where=str(plan.inputs.policy_path),
+            fix=f'add "{SANDBOX_BASE_URL}" to approved_api_base_urls (a version 2 policy)',
+        )
+    return prepared, options
+
+
+def measure(
+    plan: CadencePlan,
+    place: Workplace,
+    attempts: tuple[int, int],
+    carry_out: Callable[[PreparedRun, RunOptions], RunResult],
+    *,
+    publication_key: bytes,
+    secrets: Iterable[str],
+    generated_at: Callable[[], str],
+) -> Measured:
+    """Run both lanes, publish them into the bundle and validate that.
+
+    Args:
+        attempts: this attempt, and earlier ones that may have billed.
+        carry_out: runs a prepared plan to its end.
+        publication_key: 32 bytes for keyed digests, of both lanes, not kept.
+        secrets: values that nothing published may hold.
+        generated_at: tells the time.
+
+    Raises:
+        RefusedError: the run did not finish, or its records can't be published.
+    """
+    prepared, options = prepare(plan, place)
+    outcome = carry_out(prepared, options)
+    if outcome.interrupted or outcome.finished < outcome.planned:
+        raise RefusedError(
+            f"the run ended early: {outcome.finished} of {outcome.planned} trials",
+            fix="run the same command with --resume: finished trials and billed calls are kept",
+        )
+    inputs = plan.inputs
+    hidden = list(secrets)
+    files = [
+        prepare_pair(
+            Pair(place.bundle, stem),
+            read_objects(place.private / output),
+            inputs.policy,
+            inputs.task_set,
+            key=publication_key,
+            secrets=hidden,
+            generated_at=generated_at(),
+        )
+        for stem, output in zip(plan.stems, _LANE_OUTPUTS, strict=True)
+    ]
+    for prepared_files in files:
+        publish(prepared_files, inputs.policy, inputs.task_set)
+    names = pair_names(plan.stems)
+    results = read_results({name: (place.bundle / name).read_bytes() for name in names}, plan.stems, inputs)
+    check_provenance(results, plan)
+    attempt, accepted = attempts
+    spent = Spent(attempt, accepted, outcome.billed, float(outcome.credits))
+    sha256 = write_manifest(place.bundle, plan.document(), plan.digest, spent, names)
+    return Measured(results, spent, sha256)

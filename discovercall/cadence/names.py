@@ -1,0 +1,119 @@
+"""What a run's branch, artifacts and pull request are called, all derived from its plan."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date as Date
+
+from discovercall.foundation.errors import InputError
+
+LABEL = "benchmark"
+REHEARSAL_LABEL = "benchmark-rehearsal"
+_SHA = re.compile(r"[0-9a-f]{40}")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_NOT_IN_STEMS = re.compile(r"[^0-9A-Za-z.-]")
+_STEM = re.compile(
+    r"(?P<date>[0-9]{4}-[0-9]{2}-[0-9]{2})-(?P<model>.+?)(?P<configured>-configured)?"
+    r"-release-(?P<sha12>[0-9a-f]{12})(?P<rehearsal>-rehearsal)?-(?P<version>v[1-9][0-9]*)"
+)
+_BRANCH = re.compile(r"benchmark/(?P<kind>cadence|rehearsal)-(?P<sha12>[0-9a-f]{12})")
+
+
+@dataclass(frozen=True, slots=True)
+class Stem:
+    """The parts of a result stem."""
+
+    date: str
+    model: str
+    configured: bool
+    sha12: str
+    rehearsal: bool
+    version: str
+
+    @property
+    def release(self) -> tuple[str, str, str, bool]:
+        """What the stems of one run share; newer runs sort later."""
+        return self.date, self.sha12, self.version, self.rehearsal
+
+
+def check_release_sha(sha: str, where: str = "--release-sha") -> str:
+    """The SHA as it is.
+
+    Raises:
+        InputError: not 40 lower-case hex digits.
+    """
+    if not _SHA.fullmatch(sha):
+        raise InputError("must be the full commit: 40 lower-case hex digits", where=where)
+    return sha
+
+
+def check_date(text: str, where: str = "--date") -> str:
+    """The date as it is.
+
+    Raises:
+        InputError: not written YYYY-MM-DD, or a day that does not exist.
+    """
+    if _DATE.fullmatch(text):
+        try:
+            Date.fromisoformat(text)
+        except ValueError:
+            pass
+        else:
+            return text
+    raise InputError("must be a day that exists, written YYYY-MM-DD", where=where)
+
+
+def branch_name(release_sha: str, *, rehearsal: bool) -> str:
+    """The only branch that a run of this release may make."""
+    return f"benchmark/{'rehearsal' if rehearsal else 'cadence'}-{release_sha[:12]}"
+
+
+def parse_branch(branch: str) -> tuple[str, bool]:
+    """First 12 digits of the release commit, and whether it is a rehearsal's branch.
+
+    Raises:
+        InputError: not a branch that a cadence run makes.
+    """
+    found = _BRANCH.fullmatch(branch)
+    if not found:
+        raise InputError(
+            "is no branch of the cadence", where="--branch", fix="it is benchmark/cadence-<12 hex digits>"
+        )
+    return found["sha12"], found["kind"] == "rehearsal"
+
+
+def result_stem(
+    date: str, model: str, release_sha: str, version: str, *, configured: bool, rehearsal: bool
+) -> str:
+    """File stem of one lane's pair."""
+    safe = _NOT_IN_STEMS.sub("-", model)
+    middle = "-configured" if configured else ""
+    end = "-rehearsal" if rehearsal else ""
+    return f"{date}-{safe}{middle}-release-{release_sha[:12]}{end}-{version}"
+
+
+def parse_stem(stem: str) -> Stem | None:
+    """The parts of a stem that a cadence run made, else None."""
+    found = _STEM.fullmatch(stem)
+    if not found:
+        return None
+    return Stem(
+        date=found["date"],
+        model=found["model"],
+        configured=found["configured"] is not None,
+        sha12=found["sha12"],
+        rehearsal=found["rehearsal"] is not None,
+        version=found["version"],
+    )
+
+
+def section_name(date: str, release_sha: str, version: str, *, rehearsal: bool) -> str:
+    """File name of the results section of a run."""
+    return f"{date}-release-{release_sha[:12]}{'-rehearsal' if rehearsal else ''}-{version}.md"
+
+
+def pull_title(release_sha: str, date: str, version: str, *, rehearsal: bool) -> str:
+    """Title of the pull request."""
+    what = "Rehearsal, not results" if rehearsal else "Benchmark results"
+    return f"{what}: release {release_sha[:12]}, task set {version}, {date}"

@@ -1,0 +1,55 @@
+"""Markdown that GitHub renders, safe whatever names occur in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+DASH = "–"
+BODY_LIMIT = 60_000
+TITLE_LIMIT = 250
+_CUT = "\n\n*Cut here: the rest is in the results section of this branch.*\n"
+
+
+def code(text: str) -> str:
+    """Foreign text as inline code: nothing in it is a link, a mention, HTML or the end of a table cell."""
+    flat = " ".join(text.split()).replace("|", "\\|")
+    longest = max((len(run) for run in _backtick_runs(flat)), default=0)
+    fence = "`" * (longest + 1)
+    space = " " if longest else ""
+    return f"{fence}{space}{flat}{space}{fence}" if flat else DASH
+
+
+def _backtick_runs(text: str) -> Iterable[str]:
+    run = ""
+    for sign in text + " ":
+        if sign == "`":
+            run += sign
+        elif run:
+            yield run
+            run = ""
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = ()) -> list[str]:
+    """A table as lines.
+
+    Args:
+        right: columns that are aligned to the right.
+    """
+    aligned = set(right)
+    rule = ["---:" if index in aligned else "---" for index in range(len(header))]
+    return [f"| {' | '.join(cells)} |" for cells in (header, rule, *rows)]
+
+
+def cut(text: str, limit: int = BODY_LIMIT) -> str:
+    """The text, or what fits of it up to a line end with a note; an opened block is closed."""
+    if len(text) <= limit:
+        return text
+    kept = text[: limit - len(_CUT) - len("\n```")].rsplit("\n", 1)[0]
+    fences = sum(line.startswith("```") for line in kept.splitlines())
+    return kept + ("\n```" if fences % 2 else "") + _CUT
+
+
+def one_line(text: str, limit: int = TITLE_LIMIT) -> str:
+    """A title: one line, not too long."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
