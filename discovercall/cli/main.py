@@ -10,7 +10,20 @@ import typer
 from typer.exceptions import TyperException
 
 from discovercall import __version__
-from discovercall.cli import adapters, compare, demo, doctor, gateway, ledger, publish, run, score, validate
+from discovercall.cli import (
+    adapters,
+    cadence,
+    compare,
+    demo,
+    doctor,
+    gateway,
+    invoke,
+    ledger,
+    publish,
+    run,
+    score,
+    validate,
+)
 from discovercall.foundation.errors import EXIT_INTERRUPTED, EXIT_USAGE, DiscovercallError
 
 app = typer.Typer(
@@ -30,7 +43,9 @@ app.command("compare")(compare.compare)
 app.command("adapters")(adapters.adapters)
 app.command("doctor")(doctor.doctor)
 app.command("ledger")(ledger.ledger)
+app.add_typer(cadence.app, name="cadence")
 app.add_typer(gateway.app, name="gateway")
+app.add_typer(invoke.app, name="invoke")
 
 
 def _version(wanted: bool) -> None:
@@ -58,7 +73,11 @@ def main() -> None:
     except TyperException as error:
         _complain(error.format_message())
         code = EXIT_USAGE
-    except (KeyboardInterrupt, typer.Abort):
+    except typer.Abort as abort:
+        if isinstance(abort.__cause__, EOFError):  # typer takes a bug that raises EOFError for an interrupt
+            raise abort.__cause__ from None
+        code = EXIT_INTERRUPTED
+    except KeyboardInterrupt:
         code = EXIT_INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
