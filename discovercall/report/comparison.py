@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from discovercall.report.terminal import percent, percent_interval
+from discovercall.report.terminal import percent, percent_interval, plain
 
 LABELS = {
     "selection_grounded_rate": "Selection grounded",
@@ -73,7 +73,7 @@ def print_comparison(report: Mapping[str, Any], console: Console | None = None) 
     table = Table()
     table.add_column("")
     for letter, model in zip("AB", models, strict=True):
-        table.add_column(f"{letter}: {model['model']}\n{model['lane']}", justify="right")
+        table.add_column(plain(f"{letter}: {model['model']}\n{model['lane']}"), justify="right")
     table.add_row("Strict success", *(percent(m["workflow_success_rate"]) for m in models), style="bold")
     table.add_row("  95% over tasks (headline)", *(percent_interval(m["headline_95"]) for m in models))
     table.add_row("Tasks × trials", *(f"{m['tasks']} × {m['trials_per_task']}" for m in models))
@@ -83,10 +83,10 @@ def print_comparison(report: Mapping[str, Any], console: Console | None = None) 
     console.print(gap_sentence(gap), style="bold", highlight=False)
     for direction, label in (("better", "A better"), ("worse", "A worse")):
         if gap[direction]:
-            console.print(f"{label} on {len(gap[direction])}: {', '.join(gap[direction])}", highlight=False)
+            console.print(plain(f"{label} on {len(gap[direction])}: {', '.join(gap[direction])}"))
     console.print(f"Equal on {len(gap['equal'])} tasks.", highlight=False)
     console.print(f"Power: {power_sentence(gap)}", highlight=False)
-    console.print(comparability_sentence(report["comparability"]), highlight=False)
+    console.print(plain(comparability_sentence(report["comparability"])))
     console.print(
         "Both are samples of a population of such tasks; no interval covers effects that a whole run shares,"
         " such as the day.",

@@ -7,6 +7,12 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
+
+
+def plain(text: str) -> Text:
+    """Text from a record or a task, shown as it is: no markup in it counts, no control character gets out."""
+    return Text("".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text))
 
 
 def percent(value: float | None) -> str:
@@ -38,7 +44,7 @@ def print_summary(summary: Mapping[str, Any], console: Console | None = None) ->
     table = Table()
     table.add_column("")
     for model in models:
-        table.add_column(f"{model['model']}\n{model['lane']}", justify="right")
+        table.add_column(plain(f"{model['model']}\n{model['lane']}"), justify="right")
     table.add_row("Strict success", *(percent(m["workflow_success_rate"]) for m in models), style="bold")
     table.add_row(
         "  95% over tasks (headline)", *(percent_interval(e["workflow_success_headline_95"]) for e in extras)
@@ -76,9 +82,9 @@ def _print_failures(models: list[Mapping[str, Any]], console: Console) -> None:
     table = Table()
     table.add_column("Stage")
     for model in models:
-        table.add_column(model["model"], justify="right")
+        table.add_column(plain(model["model"]), justify="right")
     for stage in stages:
-        table.add_row(stage, *(str(model["failures_by_stage"].get(stage, 0)) for model in models))
+        table.add_row(plain(stage), *(str(model["failures_by_stage"].get(stage, 0)) for model in models))
     console.print(table)
     reasons = list(dict.fromkeys(reason for model in models for reason in model["failures_by_reason"]))
     for reason in reasons:
@@ -87,4 +93,4 @@ def _print_failures(models: list[Mapping[str, Any]], console: Console) -> None:
             for model in models
             if reason in model["failures_by_reason"]
         )
-        console.print(f"  {reason}: {counts}", highlight=False)
+        console.print(plain(f"  {reason}: {counts}"))
