@@ -40,7 +40,10 @@ def score(
         generated_at=iso_milliseconds(time.time()),
     )
     if output is not None:
-        write_atomic(output, pretty(summary).encode() + b"\n", mode=0o644)
+        try:
+            write_atomic(output, pretty(summary).encode() + b"\n", mode=0o644)
+        except OSError as error:
+            raise InputError(f"{output} can't be written ({error.strerror})", where="--output") from None
     if format is Format.JSON:
         print_json(summary)
         return
