@@ -2,12 +2,10 @@
 
 import os
 import subprocess
-import sys
 
 import pytest
 
-from discovercall.cli.main import main
-from tests.support.bench import Done, assert_refused, finish
+from tests.support.bench import assert_refused, finish
 from tests.support.catalog_api import KEY
 from tests.support.records import lines, task
 
@@ -16,23 +14,13 @@ NAME = "must have 1 to 256 characters, not blank, no control or format character
 
 
 @pytest.fixture
-def refused(bench, monkeypatch, capfd):
-    """Runs the command in this process and checks that nothing was sent, written or changed."""
+def refused(bench, command):
+    """Runs the command and checks that nothing was sent, written or changed."""
     bench.environment["GIT_CONFIG_GLOBAL"] = os.devnull
 
     def refuse(message, **changes):
         before = snapshot(bench.folder)
-        arguments = changes.pop("arguments", None) or bench.arguments(**changes)
-        monkeypatch.setattr(sys, "argv", ["discovercall", *arguments])
-        monkeypatch.chdir(bench.folder)
-        for name in os.environ:
-            monkeypatch.delenv(name)
-        for name, value in bench.environment.items():
-            monkeypatch.setenv(name, value)
-        with pytest.raises(SystemExit) as ended:
-            main()
-        monkeypatch.undo()
-        done = Done(int(ended.value.code or 0), *capfd.readouterr())
+        done = command(*bench.arguments(**changes), **bench.environment)
         assert_refused(done, message)
         assert KEY not in done.err
         assert bench.api.requests == []
