@@ -7,12 +7,15 @@ individual Rank Learning Methods" (SIGIR 2009). A tool without a common word cas
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from discovercall.gateway.catalog import Tool
+from discovercall.gateway.catalog import Tool, properties_of
 from discovercall.gateway.lexical import LexicalIndex
 from discovercall.gateway.ranking import Ranked, Ranking
 from discovercall.gateway.results import Confidence, Decision
+
+if TYPE_CHECKING:
+    from discovercall.gateway.encoder import CachingEncoder
 
 K = 60
 LEXICAL_HALF = 6.0
@@ -21,8 +24,31 @@ COSINE_FLOOR = 0.30
 SEPARATION = 0.0001
 HIGH_CONFIDENCE = 0.030
 
-Cosines = Callable[[str], Sequence[float]]
-"""Cosine of a text with every tool, in the order of tool references."""
+
+class Cosines:
+    """Cosine of a request with each tool's indexed text, in the order of tool references.
+
+    Args:
+        tools: the catalog, in any order.
+        encoder: the model.
+    """
+
+    def __init__(self, tools: Sequence[Tool], encoder: CachingEncoder) -> None:
+        ordered = sorted(tools, key=lambda tool: tool.tool_ref)
+        self._encoder = encoder
+        self._rows = encoder.encode([indexed_text(tool) for tool in ordered])
+
+    def __call__(self, query: str) -> Sequence[float]:
+        cosines: list[float] = (self._rows @ self._encoder.encode_request(query)).tolist()
+        return cosines
+
+
+def indexed_text(tool: Tool) -> str:
+    """`Title. Description [server.name] Fields: a, b`, without the parts that a tool lacks."""
+    described = f"{tool.title}. {tool.description}" if tool.description else tool.title
+    names = sorted(properties_of(tool.input_schema))
+    fields = f" Fields: {', '.join(names)}" if names else ""
+    return f"{described} [{tool.tool_ref}]{fields}"
 
 
 class BaselineRanker:
@@ -40,7 +66,7 @@ class BaselineRanker:
         tools: Sequence[Tool],
         *,
         fusion: Literal["bm25", "rrf"] = "bm25",
-        cosines: Cosines | None = None,
+        cosines: Callable[[str], Sequence[float]] | None = None,
         zero_votes: bool = False,
     ) -> None:
         self.index = LexicalIndex(tools)
@@ -66,21 +92,22 @@ class BaselineRanker:
             nearest = sorted(self._places.items(), key=lambda item: (-round(cosines[item[1]], 9), item[1]))
             for rank, (ref, _) in enumerate(nearest, 1):
                 votes[ref] += 1 / (K + rank)
-        scores = {entry.tool.tool_ref: entry.score for entry in lexical}
         ordered = sorted(lexical, key=lambda entry: -round(votes[entry.tool.tool_ref], 12))
-        entries = tuple(
+        kept = ordered if limit is None else ordered[: max(limit, 2)]
+        top = [votes[entry.tool.tool_ref] for entry in kept[:2]]
+        dense = [float(cosines[self._places[entry.tool.tool_ref]]) for entry in kept] if len(cosines) else []
+        decision, confidence, gap = _decide(top, kept[0].score if kept else 0.0, dense[0] if dense else None)
+        entries = [
             Ranked(
                 entry.tool,
-                votes[entry.tool.tool_ref],
-                {"lexical": entry.score}
-                | ({"dense": float(cosines[self._places[entry.tool.tool_ref]])} if len(cosines) else {}),
+                votes[entry.tool.tool_ref] if dense else entry.score,
+                {"lexical": entry.score} | ({"dense": dense[place]} if dense else {}),
             )
-            for entry in (ordered if limit is None else ordered[: max(limit, 2)])
-        )
-        decision, confidence, gap = _decide(entries, scores, bool(len(cosines)))
+            for place, entry in enumerate(kept if limit is None else kept[:limit])
+        ]
         return Ranking(
             query=query,
-            entries=entries if limit is None else entries[:limit],
+            entries=tuple(entries),
             decision=decision,
             confidence=confidence,
             semantic=bool(len(cosines)),
@@ -91,16 +118,21 @@ class BaselineRanker:
 
 
 def _decide(
-    entries: Sequence[Ranked], scores: dict[str, float], semantic: bool
+    votes: Sequence[float], score: float, cosine: float | None
 ) -> tuple[Decision, Confidence | None, float]:
-    if not entries:
+    """Decision, confidence and gap.
+
+    Args:
+        votes: fused scores of the first two.
+        score: lexical score of the first.
+        cosine: of the first; None without a dense leg.
+    """
+    if not votes:
         return "catalog_empty", None, 0.0
-    top = entries[0]
-    score = scores[top.tool.tool_ref]
     lexical = score / (score + LEXICAL_HALF) if score > 0 else 0.0
-    gap = top.score - entries[1].score if len(entries) > 1 else top.score
-    if lexical < LEXICAL_FLOOR and not (semantic and top.parts["dense"] >= COSINE_FLOOR):
+    gap = votes[0] - votes[1] if len(votes) > 1 else votes[0]
+    if lexical < LEXICAL_FLOOR and (cosine is None or cosine < COSINE_FLOOR):
         return "no_good_match", None, gap
     if gap >= SEPARATION:
-        return "use", "high" if top.score >= HIGH_CONFIDENCE else "medium", gap
+        return "use", "high" if votes[0] >= HIGH_CONFIDENCE else "medium", gap
     return "ambiguous", None, gap

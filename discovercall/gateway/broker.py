@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discovercall.foundation.clocks import Clock
 from discovercall.foundation.redaction import Redactor
 from discovercall.gateway import wording
-from discovercall.gateway.baseline import BaselineRanker
+from discovercall.gateway.baseline import BaselineRanker, Cosines
 from discovercall.gateway.calling import Caller
 from discovercall.gateway.catalog import Tool, World
 from discovercall.gateway.documents import describe_document, find_document
@@ -19,6 +19,9 @@ from discovercall.gateway.ranking import Ranker, Ranking
 from discovercall.gateway.results import BrokerError, CallResult, DescribeResult, Failure, FindResult, Retry
 from discovercall.gateway.settings import BrokerSettings
 from discovercall.gateway.store import Catalog, CatalogSource, CatalogUnreadableError
+
+if TYPE_CHECKING:
+    from discovercall.gateway.encoder import CachingEncoder
 
 RankerFactory = Callable[[list[Tool]], Ranker]
 
@@ -30,7 +33,8 @@ class Broker:
         catalog: a world, a catalog in memory, or a source that is asked anew by every operation.
         downstream: reaches the servers; without one results are made up from the catalog.
         settings: limits, timeouts and search.
-        ranker: makes the ranker of a set of tools; by default what `settings.fusion` says, without a model.
+        encoder: the model of the semantic leg; None works by words alone.
+        ranker: makes the ranker of a set of tools, instead of what `settings.fusion` says.
         disabled: servers that are configured but must not be called.
         secrets: values that no message may show.
         clock: seconds since the Unix epoch.
@@ -42,6 +46,7 @@ class Broker:
         downstream: Downstream | None = None,
         *,
         settings: BrokerSettings | None = None,
+        encoder: CachingEncoder | None = None,
         ranker: RankerFactory | None = None,
         disabled: Iterable[str] = (),
         secrets: Iterable[str] = (),
@@ -51,11 +56,11 @@ class Broker:
         self.source: CatalogSource = Catalog.of_world(catalog) if isinstance(catalog, World) else catalog
         self._redact = Redactor(secrets)
         self._clock = clock
-        self._make_ranker = ranker or default_ranker(self.settings)
+        self._make_ranker = ranker or default_ranker(self.settings, encoder)
         self._downstream = downstream or SyntheticDownstream(self.source)
         self._caller = Caller(self._downstream, self.settings, frozenset(disabled), self._redact)
         self._lock = threading.Lock()
-        self._ranker: tuple[object, Ranker] | None = None
+        self._ranker: tuple[int, Ranker] | None = None
 
     def find(self, query: str) -> FindResult | Failure:
         """The tool for a request, or why there is none; a failure only where the catalog can't be read."""
@@ -101,10 +106,9 @@ class Broker:
         self._downstream.close()
 
     def _ranker_of(self, catalog: Catalog) -> Ranker:
-        key = (id(catalog), catalog.generation)
         with self._lock:
-            if self._ranker is None or self._ranker[0] != key:
-                self._ranker = (key, self._make_ranker(catalog.tools()))
+            if self._ranker is None or self._ranker[0] != catalog.generation:
+                self._ranker = (catalog.generation, self._make_ranker(catalog.tools()))
             return self._ranker[1]
 
     def _unreadable(self, error: CatalogUnreadableError) -> Failure:
@@ -119,6 +123,21 @@ class Broker:
         )
 
 
-def default_ranker(settings: BrokerSettings) -> RankerFactory:
-    """Rankers that need no model."""
-    return lambda tools: BaselineRanker(tools, fusion="bm25")
+def default_ranker(settings: BrokerSettings, encoder: CachingEncoder | None = None) -> RankerFactory:
+    """Rankers as the settings say.
+
+    Args:
+        settings: `fusion` decides.
+        encoder: the model; None works by words alone.
+    """
+
+    def make(tools: list[Tool]) -> Ranker:
+        if settings.fusion == "bank":
+            from discovercall.gateway.discovery import DiscoveryRanker
+
+            return DiscoveryRanker(tools, encoder=encoder)
+        if settings.fusion == "bm25" or encoder is None:
+            return BaselineRanker(tools)
+        return BaselineRanker(tools, fusion="rrf", cosines=Cosines(tools, encoder))
+
+    return make

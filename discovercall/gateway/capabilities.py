@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,13 +24,34 @@ if TYPE_CHECKING:
 
     Places = npt.NDArray[np.int64]
     Numbers = npt.NDArray[np.float64]
+    Flags = npt.NDArray[np.bool_]
 
-MIN_ADOPTION = 0.40
-MIN_ADOPTION_BY_WORDS = 0.08
 MIN_OF_BEST = 0.85
 MOST_ADOPTED = 2
+MOST_RELATED = 8
 TOP_CLOSENESS = 3
 NONE = -1
+
+
+@dataclass(frozen=True, slots=True)
+class AffinityScale:
+    """How the affinity of a tool with an archetype is read.
+
+    Attributes:
+        adopt: from here on a tool adopts the archetype, if it is among its best.
+        related: from here on an archetype is no decoy, for some tool is near it.
+        none: up to here an archetype lends the tool nothing.
+        full: from here on it lends its whole closeness.
+    """
+
+    adopt: float
+    related: float
+    none: float
+    full: float
+
+
+BY_MEANING = AffinityScale(adopt=0.40, related=0.35, none=0.20, full=0.60)
+BY_WORDS = AffinityScale(adopt=0.08, related=1.0, none=0.05, full=0.20)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,55 +60,53 @@ class Offer:
 
     Attributes:
         adopted: shape (tools, MOST_ADOPTED); places in the bank, `NONE` where a tool adopts fewer.
+        related: shape (tools, MOST_RELATED); places of the archetypes that are nearest to a tool.
+        strength: shape as `related`; what share of its closeness each of them lends.
         offered: shape (archetypes,); true where some tool adopts it.
+        decoy: shape (archetypes,); true where no tool is near it.
     """
 
     adopted: Places
-    offered: npt.NDArray[np.bool_]
+    related: Places
+    strength: Numbers
+    offered: Flags
+    decoy: Flags
 
     def per_tool(self, closeness: Numbers) -> Numbers:
-        """The closeness of each tool's best adopted archetype; 0 for a tool without one."""
-        padded = np.append(closeness, 0.0)  # NONE points at the padding
-        best: Numbers = padded[self.adopted].max(axis=1)
-        return best
+        """What the archetypes lend each tool: the best closeness, weighed by how near the tool is."""
+        lent: Numbers = (closeness[self.related] * self.strength).max(axis=1)
+        return lent
 
-    def margin(self, closeness: Numbers) -> float:
-        """Best offered archetype less best other one; a bank without the one or the other counts as 0."""
-        offered = closeness[self.offered]
-        decoys = closeness[~self.offered]
-        return float(offered.max(initial=0.0) - decoys.max(initial=0.0))
+    def best_offered(self, closeness: Numbers) -> float:
+        """Closeness of the best archetype that some tool adopts; 0 without any."""
+        return float(closeness[self.offered].max(initial=0.0))
 
-    def best_decoy(self, closeness: Numbers) -> int:
-        """Place of the closest archetype that nothing offers; `NONE` when everything is offered."""
-        if self.offered.all():
-            return NONE
-        return int(np.where(self.offered, -np.inf, closeness).argmax())
+    def best_decoy(self, closeness: Numbers) -> tuple[float, int]:
+        """Closeness and place of the best decoy; 0 and `NONE` without any."""
+        if not self.decoy.any():
+            return 0.0, NONE
+        place = int(np.where(self.decoy, closeness, -np.inf).argmax())
+        return max(0.0, float(closeness[place])), place
 
 
-def adopt(affinity: Numbers, least: float) -> Offer:
-    """Each tool's best archetypes.
+def adopt(affinity: Numbers, scale: AffinityScale) -> Offer:
+    """What tools offer.
 
     Args:
         affinity: shape (tools, archetypes).
-        least: the affinity from which on a tool adopts at all.
+        scale: how it is read.
     """
     tools, size = affinity.shape
-    adopted = np.full((tools, MOST_ADOPTED), NONE, np.int64)
-    if size and tools:
-        order = np.argsort(-affinity, axis=1, kind="stable")[:, :MOST_ADOPTED]
-        values = np.take_along_axis(affinity, order, axis=1)
-        kept = (values >= least) & (values >= MIN_OF_BEST * values[:, :1])
-        adopted[:, : order.shape[1]] = np.where(kept, order, NONE)
+    width = min(MOST_RELATED, size)
+    related = np.argsort(-affinity, axis=1, kind="stable")[:, :width]
+    values = np.take_along_axis(affinity, related, axis=1)
+    kept = (values >= scale.adopt) & (values >= MIN_OF_BEST * values[:, :1])
+    adopted = np.where(kept, related, NONE)[:, :MOST_ADOPTED]
     offered = np.zeros(size, bool)
     offered[adopted[adopted != NONE]] = True
-    return Offer(adopted, offered)
-
-
-class Closeness(Protocol):
-    """Compares a request with every archetype."""
-
-    def of(self, request: Vectors) -> Numbers:
-        """Shape (archetypes,)."""
+    near = affinity.max(axis=0, initial=-1.0) >= scale.related if tools else np.zeros(size, bool)
+    strength = np.clip((values - scale.none) / (scale.full - scale.none), 0.0, 1.0)
+    return Offer(adopted, related, strength, offered, ~(offered | near))
 
 
 class _Grouped:
@@ -131,7 +150,7 @@ class MeaningBank:
     def offer(self, described: Vectors, named: Vectors) -> Offer:
         """What tools offer, by the vectors of their title with description and of their name's words."""
         affinity = 0.5 * (described @ self._lines.T) + 0.5 * (named @ self._lines.T)
-        return adopt(affinity.astype(np.float64), MIN_ADOPTION)
+        return adopt(affinity.astype(np.float64), BY_MEANING)
 
 
 class WordBank:
@@ -159,7 +178,7 @@ class WordBank:
             affinity[place] = 0.5 * (self._whole @ described) + 0.5 * (
                 self._whole @ self._row(terms(name_words(tool.name)))
             )
-        return adopt(affinity, MIN_ADOPTION_BY_WORDS)
+        return adopt(affinity, BY_WORDS)
 
     @staticmethod
     def _all_terms(archetype: Archetype) -> list[str]:

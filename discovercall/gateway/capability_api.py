@@ -1,7 +1,8 @@
-"""The capability API as a service: discover, inspect and call over one world. Values in, replies out."""
+"""The capability API as a service: discover, inspect and call on one broker. Values in, replies out."""
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,14 +10,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from discovercall.foundation.digests import sha256_hex
+from discovercall.foundation.digests import sha256_hex, sha256_of_json
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.models import NotBlank, check
-from discovercall.gateway.arguments import problem_messages
+from discovercall.gateway.broker import Broker
 from discovercall.gateway.catalog import Tool, World, properties_of
-from discovercall.gateway.lexical import LexicalIndex
 from discovercall.gateway.parameters import derive_params, example_arguments, one_of_required
-from discovercall.gateway.synthetic import synthesize
+from discovercall.gateway.results import BrokerError, CallResult
+from discovercall.gateway.settings import BrokerSettings
 
 API_VERSION = "sandbox-1"
 DEFAULT_RESULTS = 20
@@ -66,28 +67,42 @@ def failure(status: int, message: str) -> Reply:
 
 
 class CapabilityApi:
-    """Answers the three operations for one world; remembers which search listed which tools.
+    """Answers the three operations; remembers which search listed which tools.
+
+    Safe to use from several threads, save that searches and inspections come from one.
 
     Args:
-        world: the catalog.
+        tools: a broker, or a world. A world is searched by the frozen ranker, so that rehearsals stay
+            comparable between releases, and its calls have made-up results and prices.
     """
 
-    def __init__(self, world: World) -> None:
-        self.world = world
-        self.catalog_version = f"world-{world.version}-{world.digest[:16]}"
-        self._index = LexicalIndex(world.tools)
+    def __init__(self, tools: World | Broker) -> None:
+        self._priced = isinstance(tools, World)
+        if isinstance(tools, World):
+            self.catalog_version = f"world-{tools.version}-{tools.digest[:16]}"
+            self._broker = Broker(tools, settings=BrokerSettings(fusion="bm25", max_result_bytes=0))
+        else:
+            self._broker = tools
+            self.catalog_version = f"gateway-{_digest(tools)[:16]}"
         self._searches: OrderedDict[str, frozenset[str]] = OrderedDict()
         self._search_count = 0
         self._calls = 0
         self._credits = _FIRST_CREDITS
+        self._lock = threading.Lock()
+
+    def size(self) -> tuple[int, int]:
+        """How many tools and servers there are."""
+        catalog = self._broker.source.current()
+        return len(catalog.tools()), len(catalog.servers())
 
     def search(self, body: Any) -> Reply:
-        """Discover: the best tools that share a word with the query, as routing cards."""
+        """Discover: the best tools for the query, as routing cards; none that nothing speaks for."""
         try:
             request = check(_SearchRequest, body, "request")
         except InputError as error:
             return failure(422, str(error))
-        found = [entry for entry in self._index.rank(request.query, limit=request.limit) if entry.score > 0]
+        ranking = self._broker.rank(request.query, limit=request.limit)
+        found = [entry for entry in ranking.entries if entry.score > 0]
         search_id = self._remember(request, [entry.tool.tool_ref for entry in found])
         payload = {
             "query": request.query,
@@ -108,12 +123,13 @@ class CapabilityApi:
         if listed is None:
             return _unknown_search()
         wanted = list(dict.fromkeys(request.tool_ids))
-        results = [lean_view(self.world.by_ref[tool_id]) for tool_id in wanted if tool_id in listed]
+        known = {tool_id: tool for tool_id in wanted if tool_id in listed and (tool := self._tool(tool_id))}
+        results = [lean_view(tool) for tool in known.values()]
         payload = {
             "search_id": request.search_id,
             "total": len(results),
             "results": results,
-            "not_found": [tool_id for tool_id in wanted if tool_id not in listed],
+            "not_found": [tool_id for tool_id in wanted if tool_id not in known],
             "remaining_credits": self._credits,
         }
         return Reply(200, payload)
@@ -126,7 +142,7 @@ class CapabilityApi:
             return failure(422, str(error))
         if not tool_id:
             return failure(422, "request: tool_id is missing in the query string")
-        tool = self.world.by_ref.get(tool_id)
+        tool = self._tool(tool_id)
         if tool is None:
             return failure(404, f"no tool {tool_id[:200]}; search again")
         listed = self._searches.get(request.search_id)
@@ -137,27 +153,25 @@ class CapabilityApi:
         return self._call(tool, request.parameters)
 
     def _call(self, tool: Tool, parameters: dict[str, Any]) -> Reply:
-        self._calls += 1
-        problems = problem_messages(tool.input_schema, parameters)
-        message = None
-        if not tool.callable_now:
-            message = (
-                f"server {tool.server_id} is {tool.server_status}; choose another tool or try again later"
-            )
-        elif problems:
-            message = "invalid parameters: " + "; ".join(problems)
-        cost = 0 if message else _COSTS[cost_class(tool)]
-        self._credits -= cost
-        payload = {
-            "execution_id": f"execution-{self._calls:08d}",
-            "tool_id": tool.tool_ref,
-            "success": message is None,
-            "result": None if message else {"data": synthesize(tool, parameters)},
-            "error_message": message,
-            "cost": cost,
-            "remaining_credits": self._credits,
-        }
+        answer = self._broker.call(tool.tool_ref, parameters)
+        with self._lock:
+            self._calls += 1
+            cost = _COSTS[cost_class(tool)] if self._priced and isinstance(answer, CallResult) else 0
+            self._credits -= cost
+            payload = {
+                "execution_id": f"execution-{self._calls:08d}",
+                "tool_id": tool.tool_ref,
+                "success": isinstance(answer, CallResult),
+                "result": {"data": answer.result} if isinstance(answer, CallResult) else None,
+                "error_message": None if isinstance(answer, CallResult) else _told(answer.error),
+                "cost": cost,
+                "remaining_credits": self._credits,
+            }
         return Reply(200, payload)
+
+    def _tool(self, tool_id: str) -> Tool | None:
+        entry = self._broker.source.current().entry(tool_id)
+        return entry.tool if entry else None
 
     def _remember(self, request: _SearchRequest, tool_refs: Sequence[str]) -> str:
         self._search_count += 1
@@ -169,12 +183,26 @@ class CapabilityApi:
         return search_id
 
 
+def _told(error: BrokerError) -> str:
+    if error.type == "ARGUMENT_VALIDATION_FAILED":
+        return "invalid parameters: " + error.message.removeprefix("Invalid arguments: ").rstrip(".")
+    if error.type == "DOWNSTREAM_SERVER_OFFLINE":
+        return f"{error.message}; choose another tool or try again later"
+    return error.message
+
+
+def _digest(broker: Broker) -> str:
+    """Digest of what the catalog's tools are, whatever their servers' state."""
+    tools = broker.source.current().tools()
+    return sha256_of_json([[tool.tool_ref, tool.title, tool.description, tool.schema_hash] for tool in tools])
+
+
 def routing_card(tool: Tool) -> dict[str, Any]:
     """What discovery tells of a tool; cost and reliability are made up, but always the same."""
     return {
         "tool_id": tool.tool_ref,
-        "name": tool.title,
-        "capability": f"{tool.title}. {tool.description}",
+        "name": tool.title or tool.name,
+        "capability": f"{tool.title or tool.name}. {tool.description}",
         "cost_class": cost_class(tool),
         "reliability": _reliability(tool),
         "as_of_support": any(
@@ -187,7 +215,7 @@ def lean_view(tool: Tool) -> dict[str, Any]:
     """What inspection tells of a tool: its parameters and one example of valid ones."""
     return {
         "tool_id": tool.tool_ref,
-        "name": tool.title,
+        "name": tool.title or tool.name,
         "description": tool.description,
         "params": derive_params(tool.input_schema),
         "one_of_required": one_of_required(tool.input_schema),

@@ -1,18 +1,19 @@
 """The better search: words, meaning, capabilities and cues weighed into one score, and a calibrated refusal.
 
-Every constant was fixed on measurements before this code was written, none from a case of the committed
-corpus; see docs/gateway.md for what each does.
+No constant comes from a case of the committed corpus; see docs/gateway.md for what each does and on what
+it was measured.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discovercall.gateway.bank import Bank, default_bank
-from discovercall.gateway.capabilities import NONE, MeaningBank, WordBank
+from discovercall.gateway.capabilities import NONE, TOP_CLOSENESS, MeaningBank, Offer, WordBank
 from discovercall.gateway.catalog import Tool, properties_of
 from discovercall.gateway.cues import ServerNames, accepted_kinds, request_mood, tool_effect, value_kinds
 from discovercall.gateway.encoder import CachingEncoder
@@ -23,6 +24,8 @@ from discovercall.gateway.words import name_words, terms
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+    from discovercall.gateway.encoder import Vectors
 
     Numbers = npt.NDArray[np.float64]
 
@@ -37,12 +40,31 @@ SURE_DENSE = 0.55
 AMBIGUOUS_GAP = 0.04
 HIGH_GAP = 0.08
 HIGH_MARGIN = 0.05
-WORDS_MARGIN = -0.03
-SURE_MISSING = -0.05
+W_EXEMPLAR_WORDS = 0.5
+REFUSE_MARGIN = -0.06
+REFUSE_MARGIN_WORDS = -0.10
+ENOUGH_WORDS = 0.15
+"""Closeness by words that stands in for a word in common."""
+SURE_MISSING = -0.10
 """Below this margin the broker also says which capability it believes was asked for."""
-# Without a model only lexical evidence separates tools, so gaps are smaller in that proportion.
-WORDS_GAP_SCALE = W_LEXICAL / (W_LEXICAL + W_DENSE + W_EXEMPLAR)
+OWN_TEXT_TOOLS = 256
+"""Tools whose own texts are compared one by one; the others keep the mean of theirs."""
+# Without a model there is less evidence that could separate tools: gaps are smaller in that proportion.
+WORDS_GAP_SCALE = (W_LEXICAL + W_EXEMPLAR_WORDS) / (W_LEXICAL + W_DENSE + W_EXEMPLAR)
 _DIGITS = 9  # scores that differ by less are ties
+
+
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """What speaks for each tool beside words and cues, and for the catalog as a whole."""
+
+    offer: Offer
+    closeness: Numbers
+    best: float
+    parts: dict[str, Numbers]
+    total: Numbers
+    best_dense: float | None = None
+    degraded: str | None = None
 
 
 class DiscoveryRanker:
@@ -83,6 +105,7 @@ class DiscoveryRanker:
         vectors = np.stack([encoder.encode(list(column)) for column in zip(*views, strict=True)])
         # The mean of the cosines is the cosine-like product with the mean vector: one product per tool.
         self._dense = vectors.mean(axis=0)
+        self._views = vectors
         self._by_meaning = self._meaning.offer(vectors[1], vectors[4])
         encoder.save()
 
@@ -108,26 +131,20 @@ class DiscoveryRanker:
         parts = {"lexical": lexical, **self._cues(query)}
         total = W_LEXICAL * lexical + W_SERVER * parts["server"] + W_ACT * parts["act"]
         total += W_AFFORDANCE * parts["affordance"]
-        closeness = self._words.of(query_terms)
-        offer, best_dense, degraded = self._by_words, None, None
-        if self._encoder is not None:
-            try:
-                vector = self._encoder.encode_request(query)
-            except Exception as error:  # a model may fail in any way; the words still work
-                degraded = type(error).__name__
-            else:
-                closeness, offer = self._meaning.of(vector), self._by_meaning
-                parts["dense"] = (self._dense @ vector).astype(np.float64)
-                parts["exemplar"] = offer.per_tool(closeness)
-                total += W_DENSE * parts["dense"] + W_EXEMPLAR * parts["exemplar"]
-                best_dense = float(parts["dense"].max())
-        margin = offer.margin(closeness)
+        evidence = self._evidence(query, query_terms)
+        parts |= evidence.parts
+        total += evidence.total
+        best_dense = evidence.best_dense
+        decoy, missing = evidence.offer.best_decoy(evidence.closeness)
+        margin = evidence.best - decoy
         order = _best(total, limit)
         gap = float(total[order[0]] - total[order[1]]) if len(order) > 1 else float(total[order[0]])
-        refused = _refused(margin, best_dense, matched=bool(bm25[best_words] > 0))
+        matched = bool(bm25[best_words] > 0) or float(parts["exemplar"].max()) >= ENOUGH_WORDS
+        refused = _refused(margin, best_dense, matched=matched)
         decision, confidence = _decide(refused, gap, margin, semantic=best_dense is not None)
         shown = order if limit is None else order[:limit]
-        missing = offer.best_decoy(closeness) if refused and margin < SURE_MISSING else NONE
+        if not refused or margin >= SURE_MISSING:
+            missing = NONE
         return Ranking(
             query=query,
             entries=tuple(
@@ -142,9 +159,53 @@ class DiscoveryRanker:
             gap=gap,
             missing_capability=None if missing == NONE else self.bank.archetypes[missing].capability,
             ruled_out=tuple(sorted(self._servers.cue(query).ruled_out)),
-            degraded=degraded,
-            explain=lambda ref: self._explain(query, ref, closeness if best_dense is not None else None),
+            degraded=evidence.degraded,
+            explain=lambda ref: self._explain(query, ref, evidence),
         )
+
+    def _evidence(self, query: str, query_terms: Sequence[str]) -> _Evidence:
+        """By meaning where there is a model that works, else by words."""
+        degraded = None
+        if self._encoder is not None:
+            try:
+                return self._by_vector(self._encoder.encode_request(query))
+            except Exception as error:  # a model may fail in any way; the words still work
+                degraded = type(error).__name__
+        closeness = self._words.of(query_terms)
+        offer = self._by_words
+        lent = offer.per_tool(closeness)
+        return _Evidence(
+            offer=offer,
+            closeness=closeness,
+            best=offer.best_offered(closeness),
+            parts={"exemplar": lent},
+            total=W_EXEMPLAR_WORDS * lent,
+            degraded=degraded,
+        )
+
+    def _by_vector(self, vector: Vectors) -> _Evidence:
+        closeness, offer = self._meaning.of(vector), self._by_meaning
+        dense = (self._dense @ vector).astype(np.float64)
+        own = self._own_closeness(dense, vector)
+        exemplar = np.maximum(offer.per_tool(closeness), own)
+        return _Evidence(
+            offer=offer,
+            closeness=closeness,
+            best=max(offer.best_offered(closeness), float(own.max())),
+            parts={"dense": dense, "exemplar": exemplar},
+            total=W_DENSE * dense + W_EXEMPLAR * exemplar,
+            best_dense=float(dense.max()),
+        )
+
+    def _own_closeness(self, dense: Numbers, vector: Vectors) -> Numbers:
+        """A tool's own texts read as an archetype: the mean of the three nearest of its five."""
+        own = dense.copy()
+        nearest = (
+            np.argpartition(-dense, OWN_TEXT_TOOLS)[:OWN_TEXT_TOOLS] if len(dense) > OWN_TEXT_TOOLS else ...
+        )
+        cosines = np.sort(self._views[:, nearest] @ vector, axis=0)[-TOP_CLOSENESS:]
+        own[nearest] = cosines.mean(axis=0)
+        return own
 
     def _cues(self, query: str) -> dict[str, Numbers]:
         server = np.zeros(len(self.tools))
@@ -162,14 +223,14 @@ class DiscoveryRanker:
             "affordance": affordance.astype(np.float64),
         }
 
-    def _explain(self, query: str, tool_ref: str, closeness: Numbers | None) -> str:
+    def _explain(self, query: str, tool_ref: str, evidence: _Evidence) -> str:
         place = self._places[tool_ref]
         words = self._index.reason(query, self.tools[place])
         said = []
-        if closeness is not None:
-            adopted = [p for p in self._by_meaning.adopted[place] if p != NONE]
-            if adopted:
-                best = max(adopted, key=lambda p: closeness[p])
+        adopted = [p for p in evidence.offer.adopted[place] if p != NONE]
+        if adopted:
+            best = max(adopted, key=lambda p: evidence.closeness[p])
+            if evidence.closeness[best] >= ENOUGH_WORDS:
                 said.append(f"offers the capability “{self.bank.archetypes[best].capability}”")
         if words:
             said.append(words)
@@ -202,8 +263,8 @@ def _best(total: Numbers, limit: int | None) -> npt.NDArray[np.int64]:
 
 def _refused(margin: float, best_dense: float | None, *, matched: bool) -> bool:
     if best_dense is None:
-        return not matched or margin < WORDS_MARGIN
-    return margin < 0 and best_dense < SURE_DENSE
+        return not matched or margin < REFUSE_MARGIN_WORDS
+    return margin < REFUSE_MARGIN and best_dense < SURE_DENSE
 
 
 def _decide(

@@ -86,9 +86,9 @@ class HttpFace:
             return ResetResponse(self.stopping)
         if effect.hang_s is not None:
             return HangResponse(effect.hang_s, self.stopping)
-        return self._response(self._reply(operation, tool_id, body, effect), effect)
+        return self._response(await self._reply(operation, tool_id, body, effect), effect)
 
-    def _reply(self, operation: Operation, tool_id: str | None, body: Any, effect: Effect) -> Reply:
+    async def _reply(self, operation: Operation, tool_id: str | None, body: Any, effect: Effect) -> Reply:
         status = effect.status or (429 if effect.retry_after is not None else None)
         if status is not None:
             return failure(status, "scripted failure")
@@ -97,7 +97,8 @@ class HttpFace:
         elif operation == "inspect":
             reply = self._api.inspect(body)
         else:
-            reply = self._api.execute(tool_id, body)
+            # A real server behind the gateway may take its time; others are answered meanwhile.
+            reply = await asyncio.to_thread(self._api.execute, tool_id, body)
         return _emptied(reply, operation) if effect.empty else reply
 
     def _response(self, reply: Reply, effect: Effect | None = None) -> Response:
@@ -127,8 +128,8 @@ class HttpFace:
         return hmac.compare_digest(given, self._authorization)
 
     async def _health(self, request: Request) -> Response:
-        world = self._api.world
-        payload = {"status": "ok", "tools": len(world.tools), "servers": len(world.servers)}
+        tools, servers = self._api.size()
+        payload = {"status": "ok", "tools": tools, "servers": servers}
         return self._response(Reply(200, payload))
 
     async def _http_error(self, request: Request, error: Exception) -> Response:

@@ -63,7 +63,7 @@ class EmbeddedGateway:
     Use as a context manager; `base_url` and `api_key` are known from the start.
 
     Args:
-        world: the catalog that it offers.
+        tools: the world, or the API over a broker, that it offers.
         faults: what goes wrong on purpose.
         api_key: the bearer key that it accepts; a random one when None.
         journal: a file that takes one line per request on arrival.
@@ -71,7 +71,7 @@ class EmbeddedGateway:
 
     def __init__(
         self,
-        world: World,
+        tools: World | CapabilityApi,
         *,
         faults: Sequence[Fault] = (),
         api_key: str | None = None,
@@ -81,7 +81,7 @@ class EmbeddedGateway:
         self._journal = RequestJournal(journal)
         self._socket = listen("127.0.0.1", 0)
         self.base_url = base_url(self._socket)
-        self._server = _server(world, self.api_key, faults, self._journal, lambda: None)
+        self._server = _server(tools, self.api_key, faults, self._journal, lambda: None)
         self._thread = threading.Thread(
             target=self._server.run, args=([self._socket],), name="embedded-gateway", daemon=True
         )
@@ -102,7 +102,7 @@ class EmbeddedGateway:
 
 
 def serve(
-    world: World,
+    tools: World | CapabilityApi,
     listener: socket.socket,
     *,
     api_key: str,
@@ -113,7 +113,7 @@ def serve(
     """Serve in the foreground until SIGINT or SIGTERM.
 
     Args:
-        world: the catalog.
+        tools: the world, or the API over a broker.
         listener: a listening socket from `listen`.
         api_key: the bearer key that it accepts.
         faults: what goes wrong on purpose.
@@ -125,7 +125,7 @@ def serve(
         InputError: the journal can't be opened.
     """
     requests = RequestJournal(journal)
-    server = _server(world, api_key, faults, requests, on_stop)
+    server = _server(tools, api_key, faults, requests, on_stop)
     try:
         server.run([listener])
     finally:
@@ -183,13 +183,14 @@ def _checked_host(host: str) -> str:
 
 
 def _server(
-    world: World,
+    tools: World | CapabilityApi,
     api_key: str,
     faults: Sequence[Fault],
     journal: RequestJournal,
     on_stop: Callable[[], None],
 ) -> _Server:
-    face = HttpFace(CapabilityApi(world), api_key, FaultPlan(faults), journal)
+    api = tools if isinstance(tools, CapabilityApi) else CapabilityApi(tools)
+    face = HttpFace(api, api_key, FaultPlan(faults), journal)
     config = uvicorn.Config(
         face.application(),
         http=TransportProtocol,

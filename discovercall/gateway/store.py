@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
@@ -9,6 +10,7 @@ from typing import Literal, Protocol
 from discovercall.gateway.catalog import Server, Tool, World
 
 Freshness = Literal["fresh", "stale"]
+_GENERATIONS = itertools.count(1)  # of all catalogs, so that a new one is never taken for an old
 
 
 class CatalogUnreadableError(Exception):
@@ -69,7 +71,7 @@ class Catalog:
     """
 
     def __init__(self) -> None:
-        self.generation = 0
+        self.generation = next(_GENERATIONS)
         self._servers: dict[str, Server] = {}
         self._entries: dict[str, Entry] = {}
         self._by_server: dict[str, set[str]] = {}
@@ -105,7 +107,7 @@ class Catalog:
     @last_indexed_at.setter
     def last_indexed_at(self, seconds: float | None) -> None:
         self._last_indexed_at = seconds
-        self.generation += 1
+        self.generation = next(_GENERATIONS)
 
     def put_server(self, server: Server) -> None:
         """Add a server, or give a known one a new status, which its tools take over."""
@@ -114,7 +116,7 @@ class Catalog:
             entry = self._entries[ref]
             tool = replace(entry.tool, server_status=server.status)
             self._entries[ref] = replace(entry, tool=tool)
-        self.generation += 1
+        self.generation = next(_GENERATIONS)
 
     def put_tools(
         self, tools: Iterable[Tool], *, freshness: Freshness = "fresh", indexed_at: float | None = None
@@ -123,7 +125,7 @@ class Catalog:
         for tool in tools:
             self._entries[tool.tool_ref] = Entry(tool, freshness, indexed_at)
             self._by_server.setdefault(tool.server_id, set()).add(tool.tool_ref)
-        self.generation += 1
+        self.generation = next(_GENERATIONS)
 
     def delete_tools(self, tool_refs: Iterable[str]) -> None:
         """Remove tools; unknown references are ignored."""
@@ -131,7 +133,7 @@ class Catalog:
             entry = self._entries.pop(ref, None)
             if entry is not None:
                 self._by_server[entry.tool.server_id].discard(ref)
-        self.generation += 1
+        self.generation = next(_GENERATIONS)
 
     def servers(self) -> list[Server]:
         """All servers by id."""
@@ -151,8 +153,11 @@ class Catalog:
 
     def tools_of(self, server_id: str) -> list[Tool]:
         """The tools of one server by reference."""
-        refs = sorted(self._by_server.get(server_id, ()))
-        return [self._entries[ref].tool for ref in refs]
+        return [entry.tool for entry in self.entries_of(server_id)]
+
+    def entries_of(self, server_id: str) -> list[Entry]:
+        """The entries of one server by reference."""
+        return [self._entries[ref] for ref in sorted(self._by_server.get(server_id, ()))]
 
     def entry(self, tool_ref: str) -> Entry | None:
         """A tool; None when it is not in the catalog."""

@@ -61,6 +61,10 @@ TOOL_ERROR = (
     "The tool ran and reported this error. Inspect the message and change the arguments or choose another "
     "tool; do not resend the same call unchanged."
 )
+INTERNAL = (
+    "Do not retry this request unchanged. Check the setup with "
+    f"`{DIAGNOSTIC_COMMAND}`, report the message, and choose another way meanwhile."
+)
 AUTH = (
     "Do not retry. Ask the user for valid credentials of this server; until they are configured, choose a "
     "tool of another server."

@@ -1,0 +1,147 @@
+"""What `gateway index` read, kept in a file: servers, tools, and when."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from discovercall.foundation.ecma_json import JsonError, loads, pretty
+from discovercall.foundation.errors import InputError
+from discovercall.foundation.files import write_atomic
+from discovercall.foundation.jsonl import read_text
+from discovercall.foundation.models import NotBlank, check
+from discovercall.gateway.catalog import Server, ServerStatus, Tool
+from discovercall.gateway.config import GatewayConfig
+from discovercall.gateway.store import Catalog, CatalogUnreadableError
+
+VERSION = 1
+
+
+class _Border(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _ServerFile(_Border):
+    id: NotBlank
+    status: Literal["online", "offline", "unknown"]
+
+
+class _ToolFile(_Border):
+    serverId: NotBlank
+    name: NotBlank
+    title: str
+    description: str
+    inputSchema: dict[str, Any]
+    readOnly: bool
+    aliases: list[str] = Field(default_factory=list)
+    freshness: Literal["fresh", "stale"]
+    lastIndexedAt: float | int | None = None
+
+
+class _File(_Border):
+    version: Literal[1]
+    indexedAt: float | int | None = None
+    servers: list[_ServerFile]
+    tools: list[_ToolFile]
+
+
+def read_index(config: GatewayConfig) -> Catalog:
+    """The catalog of a configuration: its servers, and the tools that the last index run found.
+
+    Servers that are no longer configured are left out with their tools; without a file there are no tools.
+
+    Raises:
+        CatalogUnreadableError: the file is there and can't be used.
+    """
+    catalog = Catalog()
+    for server in config.servers:
+        catalog.put_server(Server(server.server_id, "unknown"))
+    if not config.index_path.exists():
+        return catalog
+    try:
+        text, _ = read_text(config.index_path)
+        file = check(_File, loads(text), str(config.index_path))
+    except (InputError, JsonError) as error:
+        raise CatalogUnreadableError(f"The index {config.index_path} cannot be used: {error}") from None
+    statuses: dict[str, ServerStatus] = {server.id: server.status for server in file.servers}
+    for server in config.servers:
+        catalog.put_server(Server(server.server_id, statuses.get(server.server_id, "unknown")))
+    for entry in file.tools:
+        if catalog.server(entry.serverId) is None or entry.serverId in config.disabled:
+            continue
+        tool = Tool(
+            tool_ref=f"{entry.serverId}.{entry.name}",
+            server_id=entry.serverId,
+            name=entry.name,
+            title=entry.title,
+            description=entry.description,
+            input_schema=entry.inputSchema,
+            read_only=entry.readOnly,
+            server_status=statuses.get(entry.serverId, "unknown"),
+            aliases=tuple(entry.aliases),
+        )
+        catalog.put_tools([tool], freshness=entry.freshness, indexed_at=entry.lastIndexedAt)
+    catalog.last_indexed_at = file.indexedAt
+    return catalog
+
+
+def write_index(path: Path, catalog: Catalog) -> None:
+    """Write a catalog whole or not at all.
+
+    Raises:
+        InputError: the file can't be written.
+    """
+    value = {
+        "version": VERSION,
+        "indexedAt": catalog.last_indexed_at,
+        "servers": [{"id": server.server_id, "status": server.status} for server in catalog.servers()],
+        "tools": [
+            {
+                "serverId": entry.tool.server_id,
+                "name": entry.tool.name,
+                "title": entry.tool.title,
+                "description": entry.tool.description,
+                "inputSchema": dict(entry.tool.input_schema),
+                "readOnly": entry.tool.read_only,
+                "aliases": list(entry.tool.aliases),
+                "freshness": entry.freshness,
+                "lastIndexedAt": entry.last_indexed_at,
+            }
+            for entry in catalog.entries()
+        ],
+    }
+    try:
+        write_atomic(path, (pretty(value) + "\n").encode())
+    except OSError as error:
+        raise InputError(f"cannot be written ({error.strerror or error})", where=str(path)) from None
+
+
+class IndexFile:
+    """A catalog that follows its file: read again when the file changes.
+
+    Args:
+        config: names the file and the servers.
+    """
+
+    def __init__(self, config: GatewayConfig) -> None:
+        self._config = config
+        self._seen: tuple[int, int, int] | None = None
+        self._catalog: Catalog | None = None
+
+    def current(self) -> Catalog:
+        """The catalog of the file as it is now.
+
+        Raises:
+            CatalogUnreadableError: the file is there and can't be used.
+        """
+        try:
+            state = self._config.index_path.stat()
+            seen = (state.st_mtime_ns, state.st_size, state.st_ino)
+        except OSError:
+            seen = (0, 0, 0)
+        if self._catalog is None or seen != self._seen:
+            self._catalog = read_index(self._config)
+            self._seen = seen
+        return self._catalog
