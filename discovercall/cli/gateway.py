@@ -1,146 +1,187 @@
-"""`discovercall gateway`: serve the tool catalog, list it, search it."""
+"""`discovercall gateway`: search, describe and call tools; index MCP servers; serve the broker."""
 
 from __future__ import annotations
 
-import contextlib
-import shutil
-import tempfile
+import time
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from discovercall.cli.formats import Format, print_json
+from discovercall.cli import gateway_serve
+from discovercall.cli.formats import print_json
+from discovercall.cli.gateway_broker import (
+    CatalogOption,
+    ConfigOption,
+    FormatOption,
+    GatewayFormat,
+    Semantic,
+    SemanticOption,
+    opened,
+    read_config,
+    read_world,
+    show,
+)
+from discovercall.foundation.errors import EXIT_NO, InputError
 
-if TYPE_CHECKING:
-    from discovercall.gateway.catalog import World
-
-app = typer.Typer(help="The tool catalog: serve it, list it, search it.", no_args_is_help=True)
-
-_Catalog = Annotated[
-    Path | None,
-    typer.Option(help="World file; default: the one that comes with the toolkit.", metavar="FILE"),
-]
+app = typer.Typer(
+    help="The tool broker: find, describe and call tools of a world or of MCP servers.", no_args_is_help=True
+)
 
 
-_FormatOption = Annotated[Format, typer.Option("--format", help="What is printed.")]
+class Face(StrEnum):
+    """What `gateway serve` offers: the capability API, or MCP over HTTP or the standard streams."""
+
+    API = "api"
+    MCP_HTTP = "mcp-http"
+    MCP_STDIO = "mcp-stdio"
 
 
 @app.command()
 def serve(
+    face: Annotated[
+        Face, typer.Option(help="The capability API, or MCP over HTTP or standard streams.")
+    ] = Face.API,
     host: Annotated[str, typer.Option(help="Loopback address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0 takes a free one.", min=0, max=65535)] = 8765,
-    catalog: _Catalog = None,
+    catalog: CatalogOption = None,
+    config: ConfigOption = None,
+    semantic: SemanticOption = None,
     faults: Annotated[
-        Path | None, typer.Option(help="JSON list of faults to commit.", metavar="FILE")
+        Path | None, typer.Option(help="JSON list of faults to commit (API only).", metavar="FILE")
     ] = None,
     journal: Annotated[
-        Path | None, typer.Option(help="Append a line for each request on arrival.", metavar="FILE")
+        Path | None,
+        typer.Option(help="Append a line for each request on arrival (API only).", metavar="FILE"),
     ] = None,
     api_key_file: Annotated[
         Path | None,
         typer.Option(help="Key that clients must send; created when absent.", metavar="FILE"),
     ] = None,
 ) -> None:
-    """Serve the catalog as a capability API on this machine, until Ctrl-C."""
+    """Serve the tools on this machine, until Ctrl-C."""
     from discovercall.gateway.faults import load_faults
-    from discovercall.gateway.server import base_url, listen
-    from discovercall.gateway.server import serve as serve_world
 
-    world = _world(catalog)
+    if face is not Face.API and (faults or journal):
+        raise InputError("goes with --face api", where="--faults" if faults else "--journal")
     plan = load_faults(faults) if faults else ()
-    with contextlib.closing(listen(host, port)) as listener:
-        key, key_file, forget = _key(api_key_file)
-        url = base_url(listener)
-        typer.echo(f"{len(world.tools)} tools of {len(world.servers)} servers at {url}")
-        typer.echo(f"Key: {key_file} (only you can read it{'' if api_key_file else '; gone after the stop'})")
-        typer.echo(
-            f"Try: discovercall run --api-base-url {url} --api-key-file {key_file} --tasks tasks/v4.jsonl "
-            "--adapter first-result --model first-result --lane configured-model --execute --output run.jsonl"
-        )
-        if plan:
-            typer.echo(f"Faults: {len(plan)}")
-        typer.echo("Stop with Ctrl-C.")
-        try:
-            serve_world(world, listener, api_key=key, faults=plan, journal=journal, on_stop=forget)
-        except KeyboardInterrupt:
-            raise typer.Exit(130) from None
-        finally:
-            forget()
-
-
-@app.command("list")
-def list_tools(catalog: _Catalog = None, output_format: _FormatOption = Format.HUMAN) -> None:
-    """List the tools of the catalog."""
-    world = _world(catalog)
-    rows = [
-        {
-            "toolRef": tool.tool_ref,
-            "title": tool.title,
-            "readOnly": tool.read_only,
-            "serverStatus": tool.server_status,
-        }
-        for tool in world.tools
-    ]
-    if output_format is Format.JSON:
-        print_json({"catalogDigest": world.digest, "tools": rows})
+    if face is Face.API and config is None:
+        gateway_serve.serve_world(catalog, host, port, plan, journal, api_key_file)
         return
-    marks = {True: "reads", False: "changes"}
-    _print_table(
-        ("TOOL", "TITLE", "EFFECT", "SERVER"),
-        [(row["toolRef"], row["title"], marks[bool(row["readOnly"])], row["serverStatus"]) for row in rows],
-    )
+    with opened(catalog, config, semantic) as assembly:
+        if face is Face.MCP_STDIO:
+            gateway_serve.serve_stdio(assembly, config)
+        elif face is Face.MCP_HTTP:
+            gateway_serve.serve_mcp(assembly, config, host, port, api_key_file)
+        else:
+            gateway_serve.serve_broker(assembly, host, port, plan, journal, api_key_file)
 
 
 @app.command()
 def find(
     query: Annotated[str, typer.Argument(help="What the tool should do.")],
-    limit: Annotated[int, typer.Option(help="How many to show.", min=1, max=100)] = 10,
-    catalog: _Catalog = None,
-    output_format: _FormatOption = Format.HUMAN,
+    limit: Annotated[int, typer.Option(help="How many tools to name.", min=1, max=50)] = 5,
+    scores: Annotated[bool, typer.Option("--scores", help="Add the numbers behind the decision.")] = False,
+    catalog: CatalogOption = None,
+    config: ConfigOption = None,
+    semantic: SemanticOption = None,
+    output_format: FormatOption = GatewayFormat.HUMAN,
 ) -> None:
-    """Search the catalog by words."""
-    from discovercall.gateway.lexical import LexicalIndex
+    """Find the tool for a request."""
+    from discovercall.gateway.settings import BrokerSettings
 
-    index = LexicalIndex(_world(catalog).tools)
-    found = [entry for entry in index.rank(query, limit=limit) if entry.score > 0]
-    rows = [
-        {
-            "toolRef": entry.tool.tool_ref,
-            "title": entry.tool.title,
-            "score": round(entry.score, 6),
-            "reason": index.reason(query, entry.tool.tool_ref),
-        }
-        for entry in found
-    ]
-    if output_format is Format.JSON:
-        print_json({"query": query, "results": rows})
-    elif not rows:
-        typer.echo("No tool shares a word with the query. Other words may find it; `gateway list` shows all.")
+    settings = BrokerSettings(max_results=limit, scores=scores)
+    with opened(catalog, config, semantic, settings=settings) as assembly:
+        typer.echo(f"Search: {assembly.search}", err=True)
+        show(assembly.broker.find(query), output_format)
+
+
+@app.command()
+def describe(
+    tool_ref: Annotated[str, typer.Argument(help="server.tool, as `find` gave it.")],
+    catalog: CatalogOption = None,
+    config: ConfigOption = None,
+    output_format: FormatOption = GatewayFormat.HUMAN,
+) -> None:
+    """Show one tool with its exact schema."""
+    with opened(catalog, config, Semantic.OFF) as assembly:
+        show(assembly.broker.describe(tool_ref), output_format)
+
+
+@app.command()
+def call(
+    tool_ref: Annotated[str, typer.Argument(help="server.tool, as `find` gave it.")],
+    arguments: Annotated[str, typer.Option("--json", help="Arguments as a JSON object.")] = "{}",
+    catalog: CatalogOption = None,
+    config: ConfigOption = None,
+    output_format: FormatOption = GatewayFormat.HUMAN,
+) -> None:
+    """Execute one tool once."""
+    from discovercall.gateway.operations import parsed_arguments
+    from discovercall.gateway.results import Failure
+
+    given = parsed_arguments(arguments, tool_ref)
+    if isinstance(given, Failure):
+        show(given, output_format)
+        return
+    with opened(catalog, config, Semantic.OFF) as assembly:
+        show(assembly.broker.call(tool_ref, given), output_format)
+
+
+@app.command("list")
+def list_tools(
+    catalog: CatalogOption = None,
+    config: ConfigOption = None,
+    output_format: FormatOption = GatewayFormat.HUMAN,
+) -> None:
+    """List the tools of the catalog."""
+    from discovercall.gateway.listing import list_document
+    from discovercall.gateway.store import CatalogUnreadableError
+
+    with opened(catalog, config, Semantic.OFF) as assembly:
+        digest = None if config else read_world(catalog).digest
+        try:
+            document = list_document(assembly.plain, digest, time.time())
+        except CatalogUnreadableError as error:
+            show(assembly.plain.unreadable(error), output_format)
+            return
+    if output_format is GatewayFormat.JSON:
+        print_json(document)
+        return
+    if output_format is GatewayFormat.CONCISE:
+        typer.echo(f"{len(document['tools'])} tools")
+        return
+    marks = {True: "reads", False: "changes"}
+    _print_table(
+        ("TOOL", "TITLE", "EFFECT", "SERVER"),
+        [
+            (row["toolRef"], row["title"], marks[bool(row["readOnly"])], row["serverStatus"])
+            for row in document["tools"]
+        ],
+    )
+
+
+@app.command()
+def index(
+    config: Annotated[
+        Path, typer.Option("--config", help="gateway.toml with MCP servers.", metavar="FILE")
+    ] = Path("gateway.toml"),
+    semantic: SemanticOption = None,
+    output_format: FormatOption = GatewayFormat.HUMAN,
+) -> None:
+    """Read the tools of all configured MCP servers; exit 1 when one can't be read."""
+    from discovercall.gateway.listing import run_index
+    from discovercall.gateway.rendering import index_lines
+
+    result = run_index(read_config(config), semantic=semantic.value if semantic else None)
+    if output_format is GatewayFormat.JSON:
+        print_json(result.to_json())
     else:
-        shown = [(row["toolRef"], f"{row['score']:.3f}", row["reason"]) for row in rows]
-        _print_table(("TOOL", "SCORE", "WHY"), shown)
-
-
-def _world(path: Path | None) -> World:
-    from discovercall.gateway.catalog import default_world_path, load_world
-
-    return load_world(path or default_world_path())
-
-
-def _key(path: Path | None) -> tuple[str, Path, Any]:
-    """The key, its file, and what to do about the file in the end."""
-    from discovercall.gateway.keys import new_key, read_key, write_key
-
-    if path is not None and path.exists():
-        return read_key(path), path, lambda: None
-    key = new_key()
-    if path is not None:
-        write_key(path, key)
-        return key, path, lambda: None
-    folder = Path(tempfile.mkdtemp(prefix="discovercall-gateway-"))
-    write_key(folder / "api-key", key)
-    return key, folder / "api-key", lambda: shutil.rmtree(folder, ignore_errors=True)
+        lines = index_lines(result)
+        typer.echo("\n".join(lines if output_format is GatewayFormat.HUMAN else lines[-1:]))
+    if not result.complete:
+        raise typer.Exit(EXIT_NO)
 
 
 def _print_table(header: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:

@@ -67,7 +67,7 @@ class Broker:
         try:
             catalog = self.source.current()
         except CatalogUnreadableError as error:
-            return self._unreadable(error)
+            return self.unreadable(error)
         ranking = self._ranker_of(catalog).rank(query, limit=max(2, self.settings.max_results))
         return find_document(ranking, catalog, self.settings, catalog.stats(self._clock()))
 
@@ -76,7 +76,7 @@ class Broker:
         try:
             catalog = self.source.current()
         except CatalogUnreadableError as error:
-            return self._unreadable(error)
+            return self.unreadable(error)
         entry = catalog.entry(tool_ref)
         if entry is None:
             message = f"No tool {tool_ref[:200]} is in the catalog."
@@ -90,7 +90,7 @@ class Broker:
         try:
             catalog = self.source.current()
         except CatalogUnreadableError as error:
-            return self._unreadable(error)
+            return self.unreadable(error)
         return self._caller.call(catalog, tool_ref, dict(arguments or {}))
 
     def rank(self, query: str, *, limit: int | None = None) -> Ranking:
@@ -111,7 +111,8 @@ class Broker:
                 self._ranker = (catalog.generation, self._make_ranker(catalog.tools()))
             return self._ranker[1]
 
-    def _unreadable(self, error: CatalogUnreadableError) -> Failure:
+    def unreadable(self, error: CatalogUnreadableError) -> Failure:
+        """The envelope for a catalog that can't be read."""
         return Failure(
             BrokerError(
                 "CONFIG_ERROR",

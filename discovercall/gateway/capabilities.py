@@ -166,6 +166,10 @@ class WordBank:
         self._whole = self._matrix([self._all_terms(archetype) for archetype in bank.archetypes])
         self._grouped = _Grouped(bank)
 
+    def knows(self, term: str) -> bool:
+        """Whether any text of the bank has a term."""
+        return term in self._columns
+
     def of(self, query_terms: Sequence[str]) -> Numbers:
         """Closeness of a request's stems to each archetype."""
         return self._grouped.reduce(self._texts @ self._row(query_terms))

@@ -140,7 +140,9 @@ class DiscoveryRanker:
         order = _best(total, limit)
         gap = float(total[order[0]] - total[order[1]]) if len(order) > 1 else float(total[order[0]])
         matched = bool(bm25[best_words] > 0) or float(parts["exemplar"].max()) >= ENOUGH_WORDS
-        refused = _refused(margin, best_dense, matched=matched)
+        # A model finds a neighbour for any text, also for one in which no word is known.
+        known = any(self._index.knows(term) or self._words.knows(term) for term in query_terms)
+        refused = not known or _refused(margin, best_dense, matched=matched)
         decision, confidence = _decide(refused, gap, margin, semantic=best_dense is not None)
         shown = order if limit is None else order[:limit]
         if not refused or margin >= SURE_MISSING:

@@ -6,8 +6,9 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from discovercall.foundation.ecma_json import JsonError, loads
 from discovercall.gateway import wording
-from discovercall.gateway.arguments import check_arguments
+from discovercall.gateway.arguments import check_arguments, json_type
 from discovercall.gateway.cache import BrokerLike
 from discovercall.gateway.results import Answer, BrokerError, Failure, Operation
 from discovercall.gateway.store import CatalogSource, CatalogUnreadableError
@@ -128,3 +129,29 @@ def carry_out(broker: BrokerLike, operation: Operation, arguments: Mapping[str, 
         _LOGGER.exception("%s failed", operation)
         message = f"{operation} failed inside the broker ({type(error).__name__})."
         return Failure(BrokerError("CONFIG_ERROR", message, wording.INTERNAL))
+
+
+def parsed_arguments(text: str, tool_ref: str) -> dict[str, Any] | Failure:
+    """Arguments from the JSON text of a command line; a failure where it is no object.
+
+    Args:
+        text: what `--json` got.
+        tool_ref: the tool they are for, for the message.
+    """
+    try:
+        value = loads(text)
+        why = f"it is of type {json_type(value)}"
+    except JsonError as error:
+        value, why = None, str(error)
+    if isinstance(value, dict):
+        return value
+    problem = {"field": "arguments", "rule": "type", "expected": "object", "got": text[:80]}
+    return Failure(
+        BrokerError(
+            "ARGUMENT_VALIDATION_FAILED",
+            f"--json must be a JSON object ({why}).",
+            wording.INVALID_ARGUMENTS,
+            tool_ref=tool_ref,
+            problems=(problem,),
+        )
+    )

@@ -68,6 +68,10 @@ class TermIndex:
                 scores[found[0]] += times * found[1]
         return scores
 
+    def knows(self, term: str) -> bool:
+        """Whether any tool has a term."""
+        return term in self._postings
+
     def coverage(self, query_terms: Sequence[str], place: int) -> float:
         """Share of the query's idf mass whose terms a tool has; unknown terms weigh as the rarest."""
         mass = {term: self._idf.get(term, self._unknown_idf) for term in query_terms}

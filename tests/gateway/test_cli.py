@@ -166,12 +166,14 @@ def test_list():
 
 
 def test_find():
-    found = json.loads(run("find", "track a weather forecast", "--format", "json", "--limit", "3").stdout)
-    assert found["query"] == "track a weather forecast"
-    assert len(found["results"]) == 3
-    assert all(set(row) == {"toolRef", "title", "score", "reason"} for row in found["results"])
-    assert found["results"][0]["toolRef"] in run("find", "track a weather forecast").stdout
-    nothing = run("find", "zzzz")
+    query = "track a weather forecast"
+    done = run("find", query, "--format", "json", "--limit", "3", "--semantic", "off")
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["query"], found["decision"]) == (0, query, "ambiguous")
+    assert len(found["alternatives"]) == 2
+    assert found["selectedToolRef"] in run("find", query, "--semantic", "off").stdout
+    assert "lexical" in done.stderr
+    nothing = run("find", "zzzz", "--semantic", "off")
     assert (nothing.returncode, "No tool" in nothing.stdout) == (0, True)
 
 

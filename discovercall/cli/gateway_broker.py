@@ -1,0 +1,118 @@
+"""What the commands `discovercall gateway …` share: their options, and the broker that they work on."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discovercall.cli.formats import print_json
+from discovercall.foundation.errors import EXIT_NO, InputError
+
+if TYPE_CHECKING:
+    from discovercall.gateway.assembly import Assembly
+    from discovercall.gateway.catalog import World
+    from discovercall.gateway.config import GatewayConfig
+    from discovercall.gateway.results import Answer
+    from discovercall.gateway.settings import BrokerSettings
+
+
+class GatewayFormat(StrEnum):
+    """How the gateway's commands print: for people, as JSON, or on one line."""
+
+    HUMAN = "human"
+    JSON = "json"
+    CONCISE = "concise"
+
+
+class Semantic(StrEnum):
+    """Whether the embedding model takes part in searches."""
+
+    AUTO = "auto"
+    OFF = "off"
+    REQUIRE = "require"
+
+
+CatalogOption = Annotated[
+    Path | None,
+    typer.Option(help="World file; default: the one that comes with the toolkit.", metavar="FILE"),
+]
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option("--config", help="gateway.toml with MCP servers, instead of a world.", metavar="FILE"),
+]
+SemanticOption = Annotated[
+    Semantic | None,
+    typer.Option(help="Use the embedding model: where installed, never, or refuse to work without."),
+]
+FormatOption = Annotated[GatewayFormat, typer.Option("--format", help="How the result is printed.")]
+
+
+def read_world(path: Path | None) -> World:
+    """The world of `--catalog`."""
+    from discovercall.gateway.catalog import default_world_path, load_world
+
+    return load_world(path or default_world_path())
+
+
+def read_config(path: Path) -> GatewayConfig:
+    """The configuration of `--config`, with the variables that it refers to."""
+    from discovercall.gateway.config import load_config
+
+    return load_config(path, os.environ)
+
+
+@contextlib.contextmanager
+def opened(
+    catalog: Path | None,
+    config: Path | None,
+    semantic: Semantic | None,
+    *,
+    settings: BrokerSettings | None = None,
+) -> Iterator[Assembly]:
+    """The broker that a command works on, closed in the end.
+
+    Raises:
+        InputError: both a world and a configuration are given, or one of them is wrong.
+    """
+    from discovercall.gateway.assembly import assemble, assemble_world
+
+    if catalog is not None and config is not None:
+        raise InputError("goes without --catalog", where="--config", fix="give one of them")
+    if config is not None:
+        assembly = assemble(read_config(config), semantic=semantic.value if semantic else None)
+    else:
+        mode = (semantic or Semantic.AUTO).value
+        world = read_world(catalog)
+        assembly = assemble_world(world, semantic=mode, vectors=_vectors(), settings=settings)
+    try:
+        yield assembly
+    finally:
+        assembly.broker.close()
+
+
+def show(answer: Answer, output_format: GatewayFormat) -> None:
+    """Print an answer; a failure ends the command with exit code 1.
+
+    Raises:
+        typer.Exit: the answer is a failure.
+    """
+    from discovercall.gateway.rendering import concise, human
+
+    if output_format is GatewayFormat.JSON:
+        print_json(answer.to_json())
+    else:
+        typer.echo(human(answer) if output_format is GatewayFormat.HUMAN else concise(answer))
+    if not answer.ok:
+        raise typer.Exit(EXIT_NO)
+
+
+def _vectors() -> Path:
+    """Where the vectors of worlds are kept: the user's cache folder."""
+    cache = os.environ.get("XDG_CACHE_HOME")
+    return (Path(cache) if cache else Path.home() / ".cache") / "discovercall" / "vectors.npz"

@@ -1,0 +1,89 @@
+"""Answers as text for a terminal: a few lines for people, or one line."""
+
+from __future__ import annotations
+
+from discovercall.foundation.ecma_json import compact, pretty
+from discovercall.gateway.listing import IndexRun
+from discovercall.gateway.results import Answer, CallResult, DescribeResult, Failure, FindResult
+
+_SHOWN = 200  # characters of a result on one line
+
+
+def human(answer: Answer) -> str:
+    """Some lines for a person."""
+    if isinstance(answer, Failure):
+        return "\n".join(_failure_lines(answer))
+    if isinstance(answer, FindResult):
+        lines = _find_lines(answer)
+    elif isinstance(answer, DescribeResult):
+        lines = _describe_lines(answer)
+    else:
+        lines = [answer.result if answer.text else pretty(answer.result), "", answer.summary]
+    return "\n".join([*lines, *(f"Note: {notice}" for notice in answer.notices)])
+
+
+def concise(answer: Answer) -> str:
+    """One line."""
+    if isinstance(answer, Failure):
+        text = f"{answer.error.type}: {answer.error.message}"
+    elif isinstance(answer, FindResult):
+        chosen = [answer.selected_tool_ref] if answer.selected_tool_ref else []
+        if answer.decision == "ambiguous":
+            chosen = [str(candidate["toolRef"]) for candidate in answer.candidates]
+        sure = f" ({answer.confidence})" if answer.confidence else ""
+        text = f"{answer.decision}{sure} {' '.join(chosen)}"
+    elif isinstance(answer, DescribeResult):
+        required = answer.input_schema.get("required") or ["nothing"]
+        text = f"{answer.tool_ref}: {answer.title}; requires {', '.join(required)}"
+    else:
+        text = answer.summary
+        if isinstance(answer, CallResult) and not answer.text:
+            text = f"{text} {compact(answer.result)}"
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN or isinstance(answer, (Failure, FindResult)) else line[:_SHOWN] + "…"
+
+
+def index_lines(run: IndexRun) -> list[str]:
+    """What an index run did, for a person; the last line sums up."""
+    lines = []
+    for server in run.servers:
+        failed = f"offline, {server.tools} tools kept ({server.error})"
+        lines.append(f"{server.server_id}: {failed if server.error else f'{server.tools} tools'}")
+    lines += [f"{error.tool_ref}: no strict schema; {error.path}: {error.why}" for error in run.not_strict]
+    lines += [f"{ref}: only null for {', '.join(paths)}" for ref, paths in sorted(run.forced_null.items())]
+    total = sum(server.tools for server in run.servers)
+    read = sum(not server.error for server in run.servers)
+    lines.append(f"{total} tools of {len(run.servers)} servers, {read} read now; search: {run.search}")
+    return lines
+
+
+def _find_lines(answer: FindResult) -> list[str]:
+    if answer.decision in ("no_good_match", "catalog_empty"):
+        first = f"No tool: {answer.reason}" if answer.reason else "No tool: the catalog is empty."
+        return [first, "", answer.agent_instruction]
+    sure = f", confidence {answer.confidence}" if answer.confidence else ""
+    lines = [f"{answer.selected_tool_ref} ({answer.decision}{sure})", f"  {answer.reason}"]
+    if answer.alternatives:
+        lines += ["", "Others:"]
+        lines += [f"  {entry['toolRef']}: {entry['reason']}" for entry in answer.alternatives]
+    if answer.likely_followups:
+        lines += ["", "Afterwards:"]
+        lines += [f"  {entry['toolRef']}: {entry['when']}" for entry in answer.likely_followups]
+    lines += [f"Avoid: {text}" for text in answer.avoid]
+    return [*lines, "", answer.agent_instruction]
+
+
+def _describe_lines(answer: DescribeResult) -> list[str]:
+    lines = [answer.tool_ref, f"  {answer.title}".rstrip(), f"  {answer.description}".rstrip()]
+    lines.append(f"  server {answer.status['serverStatus']}, catalog {answer.status['catalogFreshness']}")
+    lines += ["", pretty(dict(answer.input_schema)), ""]
+    lines += answer.usage_hints
+    lines += [f"Example: {compact(example['arguments'])}" for example in answer.examples]
+    lines += [f"Related: {entry['toolRef']} ({entry['relationship']})" for entry in answer.related_tools]
+    return [line for line in lines if line.strip() or line == ""]
+
+
+def _failure_lines(answer: Failure) -> list[str]:
+    error = answer.error
+    retry = "never" if error.retry.when == "never" else f"after {error.retry.precondition}"
+    return [f"{error.type}: {error.message}", f"  {error.agent_instruction}", f"  retry: {retry}"]
