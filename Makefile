@@ -35,7 +35,7 @@ lint: $(STAMP)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy $(CHECKED)
-	$(if $(WORKFLOWS),$(BIN)/zizmor --offline --quiet $(WORKFLOWS))
+	$(if $(WORKFLOWS),$(BIN)/zizmor --offline --quiet --strict-collection --persona pedantic $(WORKFLOWS))
 
 # Run with the oldest supported Python. The user's pip settings are left out: a local mirror would
 # know the hashes of some files only.
@@ -45,6 +45,7 @@ requirements: export CUSTOM_COMPILE_COMMAND := make requirements
 requirements: $(STAMP)
 	$(COMPILE) --output-file requirements/runtime.txt pyproject.toml
 	$(COMPILE) --all-extras --constraint requirements/runtime.txt --output-file requirements/dev.txt pyproject.toml
+	$(COMPILE) --extra github --constraint requirements/runtime.txt --output-file requirements/image.txt pyproject.toml
 
 # The README's picture, drawn from a real demo.
 picture: $(STAMP)

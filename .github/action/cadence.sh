@@ -125,7 +125,9 @@ run_in_container() {
     chmod 0711 "${scratch}"
     if [[ ${IN_COMMAND} == run ]]; then chown "${user}:${group}" -- "${IN_BUNDLE}"; fi
   fi
-  options=(--rm --init --read-only --cap-drop ALL --security-opt no-new-privileges --pids-limit 512
+  # No --init: that process would hold the keys in its environment, readable for every adapter. discovercall
+  # hides its own.
+  options=(--rm --read-only --cap-drop ALL --security-opt no-new-privileges --pids-limit 512
     --user "${user}:${group}" --network "${IN_NETWORK}" --tmpfs /tmp:rw,nosuid,nodev,size=1g,mode=1777
     --volume "${root}:/checkout:ro" --volume "${scratch}/exchange:/exchange"
     --env GITHUB_OUTPUT=/exchange/output --env GITHUB_STEP_SUMMARY=/exchange/summary)

@@ -23,6 +23,11 @@ class Code:
     digest: str
 
 
+def code_of(image: str | None, root: Path) -> Code:
+    """The code of an image, or where none is named of the installed package and the checkout."""
+    return image_code(image) if image else files_code(root)
+
+
 def image_code(reference: str) -> Code:
     """The code of an image that is named by digest.
 

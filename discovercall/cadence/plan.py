@@ -259,3 +259,26 @@ def check_same_plan(approved: Mapping[str, Any], here: CadencePlan) -> None:
         where="plan",
         fix="plan again and have that approved",
     )
+
+
+def plan_again(
+    approved: Mapping[str, Any], root: Path, code: Code, installed: ToolkitRevision
+) -> CadencePlan:
+    """The approved plan as this checkout and this code have it.
+
+    Raises:
+        InputError: a wrong file here, or code that no record could name.
+        RefusedError: it isn't the approved one.
+    """
+    rehearsal = approved.get("rehearsal") is True
+    release_sha = str(approved.get("release_sha"))
+    here = make_plan(
+        read_inputs(root),
+        release_sha=release_sha,
+        date=str(approved.get("date")),
+        rehearsal=rehearsal,
+        code=code,
+        toolkit_revision=resolve_code_revision(installed, release_sha, rehearsal=rehearsal),
+    )
+    check_same_plan(approved, here)
+    return here

@@ -1,4 +1,4 @@
-"""Whether a commit is a release: on the default branch, and carried by every release tag."""
+"""Whether a commit is a release, and whether that release has had its run."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
 from discovercall.cadence.github import GitHub
+from discovercall.cadence.guard import Decision, decide
 from discovercall.foundation.errors import RefusedError
 
 
@@ -13,6 +14,21 @@ def literal_prefix(pattern: str) -> str:
     """What every name that matches an `fnmatch` pattern starts with."""
     ends = [pattern.index(sign) for sign in "*?[" if sign in pattern]
     return pattern[: min(ends)] if ends else pattern
+
+
+def ask_guard(github: GitHub, branch: str) -> Decision:
+    """The duplicate guard's decision on what GitHub shows now.
+
+    Raises:
+        RefusedError: see `guard.decide`.
+        GitHubProblem: GitHub can't be asked.
+    """
+    return decide(
+        branch,
+        github.repository().id,
+        github.pulls(branch),
+        branch_exists=github.branch_commit(branch) is not None,
+    )
 
 
 def check_release(github: GitHub, release_sha: str, patterns: Iterable[str]) -> dict[str, str]:

@@ -9,15 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discovercall.cli.actions import (
+    add_summary,
+    github_client,
+    own_run,
+    own_workflow,
+    run_attempt,
+    secret_values,
+    set_outputs,
+)
 from discovercall.cli.formats import Format, print_json
 from discovercall.foundation.errors import InputError, RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from discovercall.cadence.code import Code
-    from discovercall.cadence.github import GitHub
-    from discovercall.cadence.plan import CadencePlan, Inputs
+    from discovercall.cadence.plan import CadencePlan
     from discovercall.contract.execution import RunResult
     from discovercall.contract.options import PreparedRun, RunOptions
 
@@ -25,8 +30,6 @@ app = typer.Typer(
     help="The benchmark of a release: planned, approved, run once, proposed as a draft pull request.",
     no_args_is_help=True,
 )
-_GITHUB_API = "https://api.github.com"
-_SECRET_WORDS = frozenset(("KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD"))
 
 ReleaseSha = Annotated[str, typer.Option(help="Commit of the release: 40 lower-case hex digits.")]
 Rehearsal = Annotated[
@@ -59,6 +62,8 @@ def plan(
     """Check that the commit is a release, and print what would run, its bound and its digest."""
     import time
 
+    from discovercall.cadence.approval import gather_approval
+    from discovercall.cadence.code import code_of
     from discovercall.cadence.names import check_release_sha
     from discovercall.cadence.plan import make_plan, read_inputs, resolve_code_revision
     from discovercall.cadence.release import check_release
@@ -72,23 +77,31 @@ def plan(
         release_sha=release_sha,
         date=date or time.strftime("%Y-%m-%d", time.gmtime()),
         rehearsal=rehearsal,
-        code=_code(image, root),
+        code=code_of(image, root),
         toolkit_revision=resolve_code_revision(installed_revision(), release_sha, rehearsal=rehearsal),
     )
-    github = _github(repository)
+    github = github_client(repository)
     tags = check_release(github, release_sha, inputs.config.release_tags)
-    approval = _approval(planned, github, tags, accept_spent_attempts)
+    approval = gather_approval(
+        planned,
+        github,
+        tags,
+        attempt=run_attempt(),
+        accepted=accept_spent_attempts,
+        own_run=own_run(),
+        workflow=own_workflow(),
+    )
     summary = approval_summary(approval)
     content = planned.file()
     if out is not None:
         _write_json(out, content)
-    _set_outputs(
+    set_outputs(
         plan=_compact(content),
         plan_digest=planned.digest,
         branch=planned.branch,
         most_billed_calls=str(planned.most_billed_calls),
     )
-    _add_summary(summary)
+    add_summary(summary)
     if format is Format.JSON:
         print_json(
             {
@@ -101,59 +114,6 @@ def plan(
         typer.echo(summary)
 
 
-def _approval(planned: CadencePlan, github: GitHub, tags: Mapping[str, str], accepted: int) -> dict[str, Any]:
-    from discovercall.cadence.dispatching import earlier_runs
-    from discovercall.cadence.evidence import configured_revision
-    from discovercall.cadence.history import changes
-
-    previous, changed = changes(
-        planned,
-        planned.inputs.root / "results",
-        configured_revision(planned.inputs.config.configured_model, planned.toolkit_revision),
-    )
-    attempt = _attempt()
-    facts = github.repository()
-    runs = []
-    workflow, own_id = _own_workflow(), os.environ.get("GITHUB_RUN_ID", "")
-    if workflow and own_id.isdigit():
-        runs = earlier_runs(github, workflow, planned.release_sha, int(own_id), rehearsal=planned.rehearsal)
-    return {
-        **planned.file(),
-        "attempt": attempt,
-        "accepted_attempts": accepted,
-        "most_calls_over_attempts": (max(accepted, attempt - 1) + 1) * planned.most_billed_calls,
-        "tags": dict(tags),
-        "guard": _ask_guard(github, planned.branch),
-        "previous": previous,
-        "changes": changed,
-        "drafts": "Drafts are there: the repository is public."
-        if not facts.private
-        else "The repository is private: GitHub tells only when the pull request is opened whether its"
-        " plan has drafts (M2).",
-        "earlier_runs": [{"url": run.url, "conclusion": str(run.conclusion)} for run in runs],
-    }
-
-
-def _ask_guard(github: GitHub, branch: str) -> dict[str, str]:
-    """The guard's verdict for the summary; the step that follows is the one that refuses."""
-    try:
-        decision = _guard(github, branch)
-    except RefusedError as error:
-        return {"verdict": "refuse", "reason": str(error)}
-    return {"verdict": decision.verdict.value, "reason": decision.reason}
-
-
-def _guard(github: GitHub, branch: str) -> Any:
-    from discovercall.cadence.guard import decide
-
-    return decide(
-        branch,
-        github.repository().id,
-        github.pulls(branch),
-        branch_exists=github.branch_commit(branch) is not None,
-    )
-
-
 @app.command()
 def guard(
     release_sha: ReleaseSha,
@@ -164,12 +124,13 @@ def guard(
     """Say whether the release has had its run: go on, skip (both exit 0), or refuse (exit 1)."""
     from discovercall.cadence.guard import Verdict
     from discovercall.cadence.names import branch_name, check_release_sha
+    from discovercall.cadence.release import ask_guard
 
     check_release_sha(release_sha)
     branch = branch_name(release_sha, rehearsal=rehearsal)
-    decision = _guard(_github(repository), branch)
+    decision = ask_guard(github_client(repository), branch)
     skip = decision.verdict is not Verdict.GO
-    _set_outputs(skip="true" if skip else "false")
+    set_outputs(skip="true" if skip else "false")
     url = decision.pull.url if decision.pull else None
     if format is Format.JSON:
         print_json(
@@ -213,9 +174,11 @@ def run(
     import secrets as randomness
     import time
 
+    from discovercall.cadence.code import code_of
     from discovercall.cadence.guard import check_attempt
     from discovercall.cadence.measure import Workplace, measure, prepare
-    from discovercall.cadence.plan import read_plan_file
+    from discovercall.cadence.plan import plan_again, read_plan_file
+    from discovercall.cadence.release import ask_guard
     from discovercall.foundation.clocks import iso_milliseconds
     from discovercall.foundation.revision import installed_revision
     from discovercall.publication.digesting import KEY_BYTES, KEY_VARIABLE, parse_key
@@ -223,8 +186,8 @@ def run(
     approved, digest = read_plan_file(plan)
     if plan_digest is not None and plan_digest != digest:
         raise RefusedError(f"is {digest}, approved was {plan_digest}", where=f"{plan}: digest")
-    planned = _same_plan(approved, root, image)
-    attempt = _attempt()
+    planned = plan_again(approved, root, code_of(image, root), installed_revision())
+    attempt = run_attempt()
     check_attempt(attempt, accept_spent_attempts, planned.most_billed_calls)
     place = Workplace(
         private=private,
@@ -237,7 +200,7 @@ def run(
     )
     prepare(planned, place)
     if not no_guard:
-        decision = _guard(_github(repository), planned.branch)
+        decision = ask_guard(github_client(repository), planned.branch)
         if decision.pull is not None:
             raise RefusedError(decision.reason, where="guard", fix="nothing was run")
     elif not planned.rehearsal:
@@ -249,12 +212,12 @@ def run(
         (attempt, accept_spent_attempts),
         _carry_out,
         publication_key=parse_key(given_key) if given_key else randomness.token_bytes(KEY_BYTES),
-        secrets=_secret_values(),
+        secrets=secret_values(),
         generated_at=lambda: iso_milliseconds(time.time()),
     )
     spent = measured.spent
-    _set_outputs(bundle_sha256=measured.sha256, billed_calls=str(spent.billed_calls))
-    _add_summary(_run_summary(planned, measured))
+    set_outputs(bundle_sha256=measured.sha256, billed_calls=str(spent.billed_calls))
+    add_summary(_run_summary(planned, measured))
     if format is Format.JSON:
         print_json(
             {
@@ -352,10 +315,13 @@ def propose(
 ) -> None:
     """Validate a bundle again and open the draft pull request; doing it twice changes nothing."""
     from discovercall.cadence.bundle import read_bundle
+    from discovercall.cadence.code import code_of
     from discovercall.cadence.document import RunFacts
     from discovercall.cadence.names import check_release_sha
+    from discovercall.cadence.plan import plan_again
     from discovercall.cadence.proposal import make_proposal, results_of_bundle
     from discovercall.cadence.proposal import propose as put
+    from discovercall.foundation.revision import installed_revision
 
     check_release_sha(release_sha)
     if os.environ.get("GITHUB_ACTIONS") == "true":
@@ -375,9 +341,9 @@ def propose(
         )
     if held.plan.get("release_sha") != release_sha:
         raise RefusedError(f"is of {held.plan.get('release_sha')}", where=str(bundle))
-    planned = _same_plan(held.plan, root, image)
+    planned = plan_again(held.plan, root, code_of(image, root), installed_revision())
     results = results_of_bundle(held, planned)
-    github = _github(repository)
+    github = github_client(repository)
     facts = RunFacts(
         release_sha=release_sha,
         date=planned.date,
@@ -388,7 +354,7 @@ def propose(
         spent=held.spent,
         repository_url=github.repository().url,
     )
-    proposal = make_proposal(results, planned, facts, secrets=_secret_values())
+    proposal = make_proposal(results, planned, facts, secrets=secret_values())
     _tell_pull(put(github, proposal), proposal.branch, format)
 
 
@@ -403,15 +369,15 @@ def recover(
     from discovercall.cadence.plan import read_inputs
     from discovercall.cadence.recovery import recover as put
 
-    proposed = put(_github(repository), branch, read_inputs(root), secrets=tuple(_secret_values()))
+    proposed = put(github_client(repository), branch, read_inputs(root), secrets=tuple(secret_values()))
     _tell_pull(proposed, branch, format)
 
 
 def _tell_pull(proposed: Any, branch: str, format: Format) -> None:
     pull = proposed.pull
-    _set_outputs(pull_request=pull.url, branch=branch)
+    set_outputs(pull_request=pull.url, branch=branch)
     kind = "Opened" if proposed.made else "There is already"
-    _add_summary(f"{kind} pull request [#{pull.number}]({pull.url}) from `{branch}`.\n")
+    add_summary(f"{kind} pull request [#{pull.number}]({pull.url}) from `{branch}`.\n")
     if proposed.warning:
         print(f"Warning: {proposed.warning}", file=sys.stderr)
     if format is Format.JSON:
@@ -453,10 +419,8 @@ def dispatch(
 
     check_release_sha(release_sha)
     config = read_inputs(root).config
-    github = _github(repository)
-    own = os.environ.get("GITHUB_RUN_ID", "")
-    own_run = int(own) if own.isascii() and own.isdigit() else None
-    waiting = check_published(github, release_sha, config.publish_workflows, own_run)
+    github = github_client(repository)
+    waiting = check_published(github, release_sha, config.publish_workflows, own_run())
     done = (
         Dispatched(False, waiting)
         if waiting
@@ -469,7 +433,7 @@ def dispatch(
             sleep=time.sleep,
         )
     )
-    _set_outputs(dispatched="true" if done.started else "false")
+    set_outputs(dispatched="true" if done.started else "false")
     if format is Format.JSON:
         print_json({"schema_version": 1, "dispatched": done.started, "reason": done.reason, "run": done.url})
     else:
@@ -509,93 +473,6 @@ def headline(
 
 
 # What several commands need
-
-
-def _code(image: str | None, root: Path) -> Code:
-    from discovercall.cadence.code import files_code, image_code
-
-    return image_code(image) if image else files_code(root)
-
-
-def _same_plan(approved: Mapping[str, Any], root: Path, image: str | None) -> CadencePlan:
-    """The plan as this checkout and this code have it; refused where it isn't the approved one."""
-    from discovercall.cadence.plan import check_same_plan, make_plan, read_inputs, resolve_code_revision
-    from discovercall.foundation.revision import installed_revision
-
-    rehearsal = approved.get("rehearsal") is True
-    release_sha = str(approved.get("release_sha"))
-    inputs: Inputs = read_inputs(root)
-    here = make_plan(
-        inputs,
-        release_sha=release_sha,
-        date=str(approved.get("date")),
-        rehearsal=rehearsal,
-        code=_code(image, root),
-        toolkit_revision=resolve_code_revision(installed_revision(), release_sha, rehearsal=rehearsal),
-    )
-    check_same_plan(approved, here)
-    return here
-
-
-def _github(repository: str | None) -> GitHub:
-    import time
-
-    from discovercall.cadence.github import Access, GitHub, Surroundings
-    from discovercall.capability.base_url import is_loopback
-
-    base_url = os.environ.get("GITHUB_API_URL") or _GITHUB_API
-    try:
-        return GitHub(
-            Access(
-                base_url=base_url,
-                repository=repository or os.environ.get("GITHUB_REPOSITORY", ""),
-                token=os.environ.get("GITHUB_TOKEN", ""),
-                paced=not is_loopback(base_url),
-            ),
-            Surroundings(time.time, time.sleep, lambda line: print(line, file=sys.stderr)),
-        )
-    except ModuleNotFoundError:
-        raise InputError(
-            "PyGithub is not installed", fix="install discovercall with its extra: discovercall[github]"
-        ) from None
-
-
-def _attempt() -> int:
-    text = os.environ.get("GITHUB_RUN_ATTEMPT") or "1"
-    if not text.isascii() or not text.isdigit():
-        raise InputError("is no number", where="GITHUB_RUN_ATTEMPT")
-    return int(text)
-
-
-def _own_workflow() -> str | None:
-    """File name of the workflow that this runs in: `owner/name/.github/workflows/FILE@ref`."""
-    path = os.environ.get("GITHUB_WORKFLOW_REF", "").partition("@")[0]
-    return path.rsplit("/", 1)[-1] or None
-
-
-def _secret_values() -> list[str]:
-    """Values of variables that look like secrets by their names; nothing published may hold one."""
-    return [
-        value for name, value in os.environ.items() if _SECRET_WORDS & set(name.upper().split("_")) and value
-    ]
-
-
-def _set_outputs(**outputs: str) -> None:
-    import secrets
-
-    from discovercall.cadence.outputs import append, output_text
-
-    path = os.environ.get("GITHUB_OUTPUT")
-    if path:
-        append(Path(path), output_text(outputs, lambda: f"ghadelimiter_{secrets.token_hex(16)}"))
-
-
-def _add_summary(markdown: str) -> None:
-    from discovercall.cadence.outputs import append, summary_text
-
-    path = os.environ.get("GITHUB_STEP_SUMMARY")
-    if path:
-        append(Path(path), summary_text(markdown))
 
 
 def _compact(value: Any) -> str:

@@ -19,7 +19,7 @@ IMAGE = f"ghcr.io/acme/discovercall@sha256:{'a' * 64}"
 DATE = "2026-05-04"
 _PARTS = ("adapters", "discovercall", "schemas", "tasks", "requirements")
 _FILES = ("Dockerfile", "cadence.json", "publication-policy.json", "pyproject.toml", "hatch_build.py")
-_GIT = ("git", "-c", "user.name=Test", "-c", "user.email=test@example.com", "-c", "commit.gpgsign=false")
+GIT = ("git", "-c", "user.name=Test", "-c", "user.email=test@example.com", "-c", "commit.gpgsign=false")
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,16 @@ def make_checkout(root: Path, *, tasks: int = 2) -> Checkout:
     (root / "cadence.json").write_text(json.dumps(config, indent=2) + "\n")
     (root / ".gitignore").write_text("__pycache__/\n")
     for command in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-q", "-m", "Release"]):
-        subprocess.run([*_GIT, "-C", str(root), *command], check=True)
+        subprocess.run([*GIT, "-C", str(root), *command], check=True)
+    return Checkout(root, head(root))
+
+
+def head(root: Path) -> str:
+    """The commit that is checked out."""
     done = subprocess.run(
         ["git", "-C", str(root), "rev-parse", "HEAD"], check=True, capture_output=True, text=True
     )
-    return Checkout(root, done.stdout.strip())
+    return done.stdout.strip()
 
 
 def seed(gh: FakeGitHub, sha: str) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ from tests.cadence.checkout import (
     Checkout,
     command,
     environment,
+    head,
     make_checkout,
     seed,
 )
@@ -30,8 +33,26 @@ from tests.support.github.fake_github import FakeGitHub
 
 
 @pytest.fixture(scope="session")
-def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    return make_checkout(tmp_path_factory.mktemp("release"))
+def shared(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """A folder that all test processes of this session share."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base if worker_id == "master" else base.parent) / "cadence"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@pytest.fixture(scope="session")
+def checkout(shared: Path) -> Checkout:
+    root = shared / "release"
+    with held(shared):
+        return Checkout(root, head(root)) if root.is_dir() else make_checkout(root)
 
 
 @pytest.fixture
@@ -63,9 +84,17 @@ def client(gh: FakeGitHub, waits: Waits) -> GitHub:
 
 
 @pytest.fixture(scope="session")
-def measured(checkout: Checkout, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def measured(checkout: Checkout, shared: Path) -> Path:
     """A bundle that `cadence run` made as a rehearsal: the real runner, gateway and adapters."""
-    folder = tmp_path_factory.mktemp("measured")
+    folder = shared / "measured"
+    with held(shared):
+        if not folder.is_dir():
+            _measure(checkout, folder)
+    return folder
+
+
+def _measure(checkout: Checkout, folder: Path) -> None:
+    folder.mkdir()
     with FakeGitHub(REPOSITORY) as fake:
         seed(fake, checkout.sha)
         env = environment(fake)
@@ -81,7 +110,6 @@ def measured(checkout: Checkout, tmp_path_factory: pytest.TempPathFactory) -> Pa
         assert run.returncode == 0, run.stderr
     fake.assert_clean()
     (folder / "run.json").write_text(run.stdout)
-    return folder
 
 
 @pytest.fixture(scope="session")

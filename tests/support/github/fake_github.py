@@ -130,6 +130,7 @@ class FakeGitHub:
         self.dispatches: list[dict] = []
         self.runs: list[dict] = []
         self.private = False
+        self.read_token: str | None = None  # a second token, which may only read
         self.permissions = {
             "contents": "write",
             "pull_requests": "write",
@@ -830,7 +831,10 @@ class FakeGitHub:
                 violations += contract.check_request(op, params, query, ctype, body)
                 parsed = json.loads(body) if body else None
                 auth = hdr.get("authorization", "")
-                if auth not in (f"token {self.token}", f"Bearer {self.token}"):
+                reading = self.read_token is not None and auth.endswith(f" {self.read_token}")
+                if reading and method != "GET":
+                    raise Err(403, "Resource not accessible by integration")
+                if not reading and auth not in (f"token {self.token}", f"Bearer {self.token}"):
                     raise Err(401, "Bad credentials" if auth else "Requires authentication")
                 if (params.get("owner"), params.get("repo")) != (self.owner, self.name):
                     raise Err(404, "Not Found")
