@@ -87,6 +87,10 @@ def run(
     sandbox: Annotated[
         bool, typer.Option("--sandbox", help="Rehearse on the embedded gateway: no key, no network.")
     ] = False,
+    gateway: Annotated[
+        Path | None,
+        typer.Option(help="gateway.toml: run over these MCP servers instead of an API.", metavar="FILE"),
+    ] = None,
     format: Annotated[Format, typer.Option(help="How --plan-only prints.")] = Format.HUMAN,
     allow_tracked_output: Annotated[
         bool, typer.Option("--allow-tracked-output", help="Allow an output that git would track.")
@@ -123,6 +127,7 @@ def run(
         api_key_file=api_key_file,
         allow_tracked_output=allow_tracked_output,
         sandbox=sandbox,
+        gateway=gateway,
         resume=resume,
     )
     prepared = prepare_run(options, os.environ, installed_revision())

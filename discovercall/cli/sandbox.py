@@ -1,12 +1,19 @@
-"""Where a run's capability API is: a real one with a key, or the embedded gateway for a rehearsal."""
+"""Where a run's capability API is: a real one with a key, or the embedded gateway over a world or servers."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from discovercall.contract.execution import Connection
 from discovercall.contract.options import PreparedRun, RunOptions
+from discovercall.foundation.errors import InputError
+
+if TYPE_CHECKING:
+    from discovercall.gateway.capability_api import CapabilityApi
+    from discovercall.gateway.catalog import World
 
 
 @contextlib.contextmanager
@@ -18,6 +25,10 @@ def connected(
     Raises:
         InputError: no usable key, or an unusable catalog.
     """
+    if options.gateway is not None:
+        with _over_servers(options.gateway, environment) as api, _embedded(api) as (url, key):
+            yield Connection(url, key, options.concurrency, options.requests_per_minute)
+        return
     if not options.sandbox:
         from discovercall.adapter.isolation import mask_argument
         from discovercall.contract.credentials import read_api_key
@@ -27,11 +38,47 @@ def connected(
             mask_argument(options.api_key_file)
         yield Connection(prepared.base_url, key, options.concurrency, options.requests_per_minute)
         return
+    from discovercall.gateway.catalog import default_world_path, load_world
+
+    with _embedded(load_world(default_world_path())) as (url, key):
+        yield Connection(url, key, options.concurrency, options.requests_per_minute)
+
+
+@contextlib.contextmanager
+def _embedded(tools: World | CapabilityApi) -> Iterator[tuple[str, str]]:
+    """Base URL and key of a gateway in this process."""
     import secrets
 
-    from discovercall.gateway.catalog import default_world_path, load_world
     from discovercall.gateway.server import EmbeddedGateway
 
     key = secrets.token_urlsafe(24)
-    with EmbeddedGateway(load_world(default_world_path()), api_key=key) as gateway:
-        yield Connection(gateway.base_url, key, options.concurrency, options.requests_per_minute)
+    with EmbeddedGateway(tools, api_key=key) as gateway:
+        yield gateway.base_url, key
+
+
+@contextlib.contextmanager
+def _over_servers(path: Path, environment: Mapping[str, str]) -> Iterator[CapabilityApi]:
+    """The capability API over the MCP servers of a configuration, as they were last indexed."""
+    import typer
+
+    from discovercall.gateway.assembly import assemble
+    from discovercall.gateway.capability_api import CapabilityApi
+    from discovercall.gateway.config import load_config
+    from discovercall.gateway.listing import strictness
+    from discovercall.gateway.store import CatalogUnreadableError
+
+    assembly = assemble(load_config(path, environment))
+    remedy = f"run `discovercall gateway index --config {path}` first"
+    try:
+        try:
+            tools = assembly.plain.source.current().tools()
+        except CatalogUnreadableError as error:
+            raise InputError(str(error), where="--gateway", fix=remedy) from None
+        if not tools:
+            raise InputError("the index holds no tools", where=str(path), fix=remedy)
+        typer.echo(f"{len(tools)} tools over MCP; search: {assembly.search}", err=True)
+        for refusal in strictness(tools)[0]:
+            typer.echo(f"Never called, for it has no strict schema: {refusal}", err=True)
+        yield CapabilityApi(assembly.plain)
+    finally:
+        assembly.broker.close()

@@ -12,7 +12,7 @@ from discovercall.capability.base_url import is_loopback, normalize_base_url
 from discovercall.contract.journal import SUFFIX, journal_path
 from discovercall.contract.lane_options import LaneOptions, PreparedLane, prepare_lane
 from discovercall.contract.outputs import check_output
-from discovercall.contract.plan import SANDBOX_BASE_URL, RunPlan
+from discovercall.contract.plan import GATEWAY_BASE_URL, SANDBOX_BASE_URL, RunPlan
 from discovercall.contract.provenance import resolve_toolkit_revision
 from discovercall.contract.tasks import load_task_set
 from discovercall.foundation.ecmascript import MAX_SAFE_INTEGER
@@ -32,6 +32,7 @@ class RunOptions:
 
     Args:
         lanes: one or more; several go through each trial on one discovery.
+        gateway: configuration of MCP servers that the embedded gateway stands in front of.
     """
 
     lanes: tuple[LaneOptions, ...]
@@ -51,6 +52,7 @@ class RunOptions:
     api_key_file: str | None = None
     allow_tracked_output: bool = False
     sandbox: bool = False
+    gateway: Path | None = None
     resume: bool = False
 
 
@@ -104,7 +106,7 @@ def prepare_run(
             tasks_path=tasks_path,
             environment=environment,
             toolkit_revision=provenance.toolkit_revision,
-            sandbox=options.sandbox,
+            sandbox=options.sandbox or options.gateway is not None,
         )
         for lane in options.lanes
     ]
@@ -187,10 +189,13 @@ def _check_numbers(options: RunOptions) -> None:
 
 
 def _base_url(options: RunOptions, environment: Mapping[str, str]) -> str:
-    if options.sandbox:
+    if options.sandbox or options.gateway is not None:
+        own = "--sandbox" if options.sandbox else "--gateway"
         if options.api_base_url is not None or options.api_key_file is not None:
-            raise InputError("--sandbox brings its own API", where="--api-base-url", fix="give one of them")
-        return SANDBOX_BASE_URL
+            raise InputError(f"{own} brings its own API", where="--api-base-url", fix="give one of them")
+        if options.sandbox and options.gateway is not None:
+            raise InputError("goes without --sandbox", where="--gateway", fix="give one of them")
+        return SANDBOX_BASE_URL if options.sandbox else GATEWAY_BASE_URL
     if options.api_base_url is not None:  # an empty one is refused: it must not lead to the default
         return normalize_base_url(options.api_base_url)
     return normalize_base_url(environment.get(BASE_URL_VARIABLE) or DEFAULT_BASE_URL)

@@ -12,6 +12,9 @@ from discovercall.foundation.digests import sha256_of_json
 
 LANES = ("reference", "configured-model", "pinned-model", "current-model")
 SANDBOX_BASE_URL = "sandbox://embedded"
+GATEWAY_BASE_URL = "http://127.0.0.1/gateway"
+"""Recorded for runs over one's own MCP servers: they leave this machine through a gateway in this process,
+whose port differs each time. A loopback address, so such a run is a rehearsal."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ def strict_schema(schema: Mapping[str, Any], *, tool_ref: str) -> StrictSchema:
         compiled = compiler.root()
     except _Refusal as refusal:
         raise NotStrictError(tool_ref, refusal.path or "schema", refusal.why) from None
-    return StrictSchema(compiled, tuple(compiler.forced_null))
+    return StrictSchema(compiled, tuple(dict.fromkeys(compiler.forced_null)))
 
 
 def without_nulls(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
