@@ -36,6 +36,7 @@ Where = tuple[str | None, str | None]
 """Case and mode; None stands for all."""
 
 HTTP = {"http400": 400, "http401": 401, "http403": 403, "http404": 404, "http429": 429, "http500": 500}
+CODES = {"http401": "invalid_api_key", "http429": "rate_limit_exceeded"}
 
 SCENARIOS = {
     "ok": "streams the answer",
@@ -105,7 +106,7 @@ class StreamServer(FakeServer):
         for where in ((case, mode), (case, None), (None, mode)):
             scenario = self.faults.get(where, scenario)
         if scenario in HTTP:
-            error = {"message": LEAKY, "type": "fake", "code": f"fake_{HTTP[scenario]}"}
+            error = {"message": LEAKY, "type": "fake", "code": CODES.get(scenario, f"fake_{HTTP[scenario]}")}
             return handler.send_json(HTTP[scenario], {"error": error})
         trouble: Callable[[Handler, dict[str, Any]], None] | None = getattr(self, f"_{scenario}", None)
         if trouble is not None:

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from discovercall.invocation import bundle as bundle_module
 from discovercall.invocation.benchmark import read_report
 from discovercall.invocation.bundle import Bundle, BundleError
 from tests.invocation.running import PROGRAM, bundles, environment
@@ -122,12 +121,11 @@ def test_killed_at_any_step_there_is_no_bundle_or_a_whole_one(tmp_path: Path, st
 def test_the_steps_are_all_there_are(tmp_path: Path) -> None:
     command = [sys.executable, "-c", KILLED, "never", "before", str(tmp_path)]
     assert subprocess.run(command, check=True, capture_output=True).stdout == b"survived\n"
-    assert bundle_module.sync_folder is not None
 
 
 def test_a_whole_run_killed_at_odd_moments(tmp_path: Path) -> None:
     (tmp_path / "tmp").mkdir()
-    for number in range(5):
+    for number in range(3):
         with subprocess.Popen(
             [*PROGRAM, "run", "--mock"],
             cwd=tmp_path,
@@ -136,7 +134,7 @@ def test_a_whole_run_killed_at_odd_moments(tmp_path: Path) -> None:
         ) as process:
             # From the start of the runs on, spread over the time that they take.
             wait_for_folder(tmp_path, number + 1)
-            time.sleep(number * 0.15)
+            time.sleep(number * 0.3)
             process.kill()
     for path in bundles(tmp_path):
         assert read_report(path).runs_planned == 12

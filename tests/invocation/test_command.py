@@ -20,7 +20,7 @@ from discovercall.invocation.benchmark import read_report
 from discovercall.invocation.markdown import to_markdown
 from discovercall.invocation.schemas import schemas
 from tests.invocation.running import PROGRAM, bundles, environment, invoke, live, read
-from tests.invocation.streams import KEY, StreamServer
+from tests.invocation.streams import KEY, StreamServer, Where
 
 
 def test_the_schemas_are_current() -> None:
@@ -31,7 +31,10 @@ def test_the_schemas_are_current() -> None:
 
 
 def test_a_report_with_failures_fits_its_schema_and_reads_well(tmp_path: Path) -> None:
-    faults = {("device_volume_silent", "dual_agent"): "http500", ("ordinary_chat", None): "length"}
+    faults: dict[Where, str] = {
+        ("device_volume_silent", "dual_agent"): "http500",
+        ("ordinary_chat", None): "length",
+    }
     with StreamServer(faults=faults) as server:
         done = live(
             tmp_path,
@@ -64,16 +67,6 @@ def test_a_report_with_failures_fits_its_schema_and_reads_well(tmp_path: Path) -
     as_json = invoke(tmp_path, "report", str(bundle / "report.json"), "--format", "json")
     assert json.loads(as_json.stdout) == report
     assert to_markdown(read_report(bundle)) == page
-
-
-def test_one_mode_alone_has_no_comparison(tmp_path: Path) -> None:
-    done = invoke(
-        tmp_path, "run", "--mock", "--mode", "dual_agent", "--case", "ordinary_chat", "--out", "here"
-    )
-    assert done.returncode == 0
-    (bundle,) = [path for path in (tmp_path / "here").iterdir() if path.is_symlink()]
-    assert read(bundle)["comparison"] is None
-    assert "side by side" not in (bundle / "report.md").read_text()
 
 
 @pytest.mark.parametrize(
@@ -111,21 +104,22 @@ def test_a_mistake_is_one_line_and_exit_2(
     assert not (tmp_path / "outputs").exists()
 
 
-def test_a_place_that_cannot_be_written_to_is_found_before_a_model_is_asked(tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_to_is_found_before_a_model_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "file").write_text("x")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AGENT_LAB_OPENAI_API_KEY", KEY)
     with StreamServer() as server:
-        done = live(tmp_path, server.url(), "--out", "file/x")
-        assert (done.returncode, len(server.requests)) == (2, 0)
+        words = ["run", "--base-url", server.url(), "--model", "m", "--out", "file/x"]
+        monkeypatch.setattr(sys, "argv", ["discovercall", "invoke", *words])
+        with pytest.raises(SystemExit) as caught:
+            main()
+        assert (caught.value.code, len(server.requests)) == (2, 0)
+    assert "can't be written" in capsys.readouterr().err
 
 
-def test_the_key_file_in_the_folder_serves(tmp_path: Path) -> None:
-    (tmp_path / ".env").write_text(f"AGENT_LAB_OPENAI_API_KEY={KEY}\n")
-    with StreamServer() as server:
-        arguments = ("run", "--base-url", server.url(), "--model", "m", "--case", "ordinary_chat")
-        assert invoke(tmp_path, *arguments).returncode == 0
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
 def test_an_interrupted_run_leaves_no_report_and_no_database(tmp_path: Path, number: signal.Signals) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
@@ -148,7 +142,7 @@ def test_an_interrupted_run_leaves_no_report_and_no_database(tmp_path: Path, num
 def test_progress_is_shown_on_a_terminal_and_nowhere_else(tmp_path: Path) -> None:
     controller, terminal = pty.openpty()
     process = subprocess.Popen(
-        [*PROGRAM, "run", "--mock", "--case", "ordinary_chat"],
+        [*PROGRAM, "run", "--mock", "--case", "ordinary_chat", "--mode", "dual_agent", "--out", "here"],
         cwd=tmp_path,
         env=environment(TERM="xterm"),
         stdout=subprocess.PIPE,
@@ -168,5 +162,9 @@ def test_progress_is_shown_on_a_terminal_and_nowhere_else(tmp_path: Path) -> Non
     os.close(controller)
     out, _ = process.communicate(timeout=20)
     assert process.returncode == 0
-    assert b"2/2" in shown
-    assert "2 of 2 runs passed." in out
+    assert b"1/1" in shown
+    assert "1 of 1 runs passed." in out
+    (bundle,) = [path for path in (tmp_path / "here").iterdir() if path.is_symlink()]
+    # With one mode alone there is nothing to compare.
+    assert read(bundle)["comparison"] is None
+    assert "side by side" not in (bundle / "report.md").read_text()

@@ -20,7 +20,7 @@ from discovercall.invocation.runtime.chat import (
     Usage,
 )
 from discovercall.invocation.runtime.live import LiveChatClient
-from discovercall.invocation.runtime.timing import TimedChatClient
+from discovercall.invocation.runtime.timing import CallTiming, TimedChatClient
 from tests.invocation.streams import KEY, SECRETS, StreamServer
 
 TEXT = ["Guten Morgen – ", "早上好 \u2028 ", "🙂\u0085!"]
@@ -36,7 +36,7 @@ CALLS: list[StreamItem] = [
 ]
 
 
-def ask(url: str, timed: list[Any] | None = None, **parameters: Any) -> list[StreamItem]:
+def ask(url: str, timed: list[CallTiming] | None = None, **parameters: Any) -> list[StreamItem]:
     async def run() -> list[StreamItem]:
         client = TimedChatClient(
             LiveChatClient(url, "gpt-x", KEY, SecretRedactor([KEY]).short), time.monotonic
@@ -117,8 +117,8 @@ def test_the_request_is_that_of_a_streamed_completion() -> None:
 @pytest.mark.parametrize(
     ("scenario", "code", "says"),
     [
-        ("http400", "request_refused", "HTTP 400: fake_400: Incorrect API key provided: [redacted]"),
-        ("http401", "unauthorized", "HTTP 401: fake_401: Incorrect API key provided: [redacted]"),
+        ("http400", "request_refused", "HTTP 400 (fake_400): Incorrect API key provided: [redacted]"),
+        ("http401", "unauthorized", "HTTP 401 (invalid_api_key): Incorrect API key provided: [redacted]"),
         ("http403", "unauthorized", "HTTP 403"),
         ("http404", "request_refused", "HTTP 404"),
         ("http429", "rate_limited", "HTTP 429"),
@@ -168,16 +168,19 @@ def test_nobody_listens() -> None:
 
 
 def test_the_first_token_is_no_empty_chunk_but_may_be_reasoning() -> None:
-    timed: list[Any] = []
+    timed: list[CallTiming] = []
     with StreamServer(script=[Finish("stop")]) as server:
         ask(server.url(), timed)
         assert timed[-1].first_token_ms is None
-        assert timed[-1].elapsed_ms > 0
+        assert timed[-1].elapsed_ms
         server.script = [ReasoningDelta(), *ANSWER]
         items = ask(server.url("role_first"), timed)
     assert isinstance(items[0], ReasoningDelta)
     # The empty role chunk came 50 ms before.
-    assert 50 <= timed[-1].first_token_ms < timed[-1].elapsed_ms
+    first, elapsed = timed[-1].first_token_ms, timed[-1].elapsed_ms
+    assert first is not None
+    assert elapsed is not None
+    assert 50 <= first < elapsed
     assert timed[-1].usage == Usage(10, 5, 15, 4)
 
 

@@ -12,8 +12,16 @@ from typing import Any
 
 import pytest
 
+from discovercall.invocation.runner import ModelUnderTest
 from discovercall.invocation.runtime.builtin import built_in_events
-from discovercall.invocation.runtime.chat import ChatError, Finish, StreamItem, TextDelta, ToolCallDelta
+from discovercall.invocation.runtime.chat import (
+    ChatError,
+    Finish,
+    ReasoningDelta,
+    StreamItem,
+    TextDelta,
+    ToolCallDelta,
+)
 from discovercall.invocation.runtime.kernel import EventKernel
 from discovercall.invocation.runtime.modes import ModeName
 from discovercall.invocation.runtime.outputs import (
@@ -27,6 +35,7 @@ from discovercall.invocation.runtime.outputs import (
 )
 from discovercall.invocation.runtime.runtime import AgentRuntime
 from discovercall.invocation.runtime.store import SessionStore
+from tests.invocation.running import run_mock
 
 NONE = '<directive>{"events":[]}</directive>'
 VOLUME = '<directive>{"events":[{"name":"device.volume.adjust","arguments":{"change":5}}]}</directive>'
@@ -297,3 +306,31 @@ def test_blank_text_is_no_answer(tmp_path: Path) -> None:
         assert agent.store.audit("s1").turns[0].first_visible_ms is None
 
     asyncio.run(run())
+
+
+def test_reasoning_is_a_first_token_and_no_visible_text() -> None:
+    class Clock:
+        now = 0.0
+
+    class Thinking(Scripted):
+        async def stream(self, *arguments: Any, **parameters: Any) -> AsyncGenerator[StreamItem]:
+            for item in (
+                ReasoningDelta(),
+                ReasoningDelta(),
+                TextDelta(" \n"),
+                TextDelta("Hello."),
+                Finish("stop"),
+            ):
+                Clock.now += 1
+                yield item
+
+    (run,) = run_mock(
+        cases=("ordinary_chat",),
+        modes=("chat_agent_tools",),
+        make_model=lambda case, mode: ModelUnderTest(Thinking(), None),
+        monotonic=lambda: Clock.now,
+    )
+    assert run.passed
+    # Seconds 1 and 2 bring reasoning, 3 white space, 4 the first text that can be seen, 5 the end.
+    assert (run.first_token_ms, run.first_visible_ms) == (1000, 4000)
+    assert (run.model_calls[0].elapsed_ms, run.turn_wall_time_ms) == (5000, 5000)

@@ -119,11 +119,14 @@ def provider_error(status: int | None, error: Any) -> ChatError:
     found = error if isinstance(error, dict) else {"message": error}
     code = found.get("code")
     number = status if status is not None else (code if isinstance(code, int) else None)
-    parts = [f"HTTP {status}" if status is not None else "the provider reports an error"]
-    for value in (code, found.get("message")):
-        if isinstance(value, str) and value:
-            parts.append(value)
-    return ChatError(_code(number), ": ".join(parts))
+    text = f"HTTP {status}" if status is not None else "the provider reports an error"
+    if isinstance(code, str) and code:
+        # In brackets: before a colon a code such as invalid_api_key would read as the name of a secret.
+        text += f" ({code})"
+    message = found.get("message")
+    if isinstance(message, str) and message:
+        text += f": {message}"
+    return ChatError(_code(number), text)
 
 
 def refusal(status: int, body: bytes, *, whole: bool) -> ChatError:
