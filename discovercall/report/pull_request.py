@@ -84,7 +84,7 @@ def _tasks(report: Mapping[str, Any]) -> list[str]:
 def _cost(report: Mapping[str, Any]) -> list[str]:
     spent = report["spent"]
     digest = report["plan_digest"]
-    lines = [f"Plan digest: {code(digest) if digest else 'unknown (recovered from the branch)'}."]
+    lines = [f"Plan digest: {code(digest) if digest else 'unknown (rendered from the pairs alone)'}."]
     if report["bundle_sha256"]:
         lines.append(f"Bundle SHA-256: {code(report['bundle_sha256'])}.")
     if spent is not None:

@@ -115,7 +115,7 @@ def test_the_version_is_that_of_the_task_set() -> None:
         parse_config(changed("task_version", "v3"))
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.floats() | st.text(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discovercall.cadence.guard import PullRequest, Verdict, check_attempt, decide
@@ -67,6 +67,7 @@ pulls = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(pulls, max_size=4), st.booleans())
 def test_it_never_goes_on_beside_a_trace_of_an_earlier_run(
     found: list[PullRequest], branch_exists: bool

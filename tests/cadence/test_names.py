@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discovercall.cadence.names import (
@@ -44,6 +44,7 @@ def test_names_are_those_of_the_rules() -> None:
     ]
 
 
+@settings(deadline=None)
 @given(st.from_regex(r"[0-9A-Za-z.-]{1,40}", fullmatch=True), st.booleans(), st.booleans())
 def test_a_stem_can_be_read_again(model: str, configured: bool, rehearsal: bool) -> None:
     stem = result_stem("2026-05-04", model, SHA, "v4", configured=configured, rehearsal=rehearsal)

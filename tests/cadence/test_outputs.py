@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discovercall.cadence.outputs import output_text, summary_text
@@ -13,6 +13,7 @@ from discovercall.foundation.errors import InputError
 from tests.cadence.conftest import parse_outputs
 
 
+@settings(deadline=None)
 @given(
     st.text(
         st.characters(exclude_characters="\r\0", exclude_categories=("Cs", "Zl", "Zp", "Cc")) | st.just("\n")
@@ -37,6 +38,7 @@ def test_a_name_is_a_name() -> None:
         output_text({"a=b": "x"}, lambda: "D")
 
 
+@settings(deadline=None)
 @given(st.text(max_size=300), st.integers(150, 250))
 def test_a_long_summary_is_cut_at_a_line_and_says_so(text: str, limit: int) -> None:
     cut = summary_text(text, limit)
