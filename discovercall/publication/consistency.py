@@ -17,6 +17,7 @@ def contradictions(record: PublicRecord) -> Iterator[tuple[str, str]]:
     """Each contradiction as the field and what is wrong with it."""
     yield from _provenance(record)
     yield from _grounding(record)
+    yield from _selection(record)
     yield from _lifecycle(record)
     yield from _call(record)
 
@@ -44,6 +45,14 @@ def _grounding(record: PublicRecord) -> Iterator[tuple[str, str]]:
         yield "inspection.selection_grounded", "is true, but the selection was not among the results"
     if record.status == "completed" and not record.inspection.selection_grounded:
         yield "inspection.selection_grounded", "is false on a completed record"
+
+
+def _selection(record: PublicRecord) -> Iterator[tuple[str, str]]:
+    if "error" not in record.model_fields_set or record.error.stage != "select":
+        return
+    reason, made = record.error.reason_code, record.selection.made
+    if (reason == "missing_tool_id" and made) or (reason == "ungrounded_tool_id" and not made):
+        yield "selection", f"{'is there' if made else 'is missing'} although the reason is {reason}"
 
 
 def _lifecycle(record: PublicRecord) -> Iterator[tuple[str, str]]:

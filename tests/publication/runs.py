@@ -165,14 +165,16 @@ def prepared(
     version: int = 2,
     records: list[dict[str, Any]] | None = None,
     stem: str = "2026-11-30-model-a-configured-v4",
+    tasks: TaskSet | None = None,
     **options: Any,
 ) -> PairFiles:
     """A pair made from a private run, not written."""
+    tasks = task_set() if tasks is None else tasks
     settings: dict[str, Any] = {"key": KEY, "secrets": (), "generated_at": GENERATED_AT}
     return prepare_pair(
         Pair(folder, stem),
-        private_run() if records is None else records,
+        private_run(task_set=tasks) if records is None else records,
         policy(version),
-        task_set(),
+        tasks,
         **settings | options,
     )

@@ -71,6 +71,8 @@ CONTRADICTIONS: list[tuple[str, str, Any]] = [
     ("success of an unapproved tool", "selection.tool_id_sha256", None),
     ("success of an unapproved tool", "selection.tool_id_sha256", "a" * 63),
     ("success of an unapproved tool", "selection.tool_id_sha256", ...),
+    ("invented tool", "selection.tool_id_sha256", ...),
+    ("nothing selected", "selection.tool_id", "finnhub.market.news.list.v1"),
     ("success", "parameterization.constraint_accuracy", 1.01),
     ("success", "parameterization.constraint_accuracy", float("nan")),
     ("success", "parameterization.constraint_accuracy", True),
