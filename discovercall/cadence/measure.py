@@ -11,10 +11,10 @@ from discovercall.adapter.bundled import BundledAdapter, bundled_adapter
 from discovercall.cadence.bundle import Spent, write_manifest
 from discovercall.cadence.evidence import (
     check_provenance,
-    configured_revision,
+    configured_revisions,
     pair_names,
     read_results,
-    stand_in_revision,
+    reference_revisions,
 )
 from discovercall.cadence.plan import STAND_IN, CadencePlan
 from discovercall.contract.execution import RunResult
@@ -104,9 +104,6 @@ def run_options(plan: CadencePlan, place: Workplace) -> RunOptions:
         adapter_args=()
         if stand_in or not adapter.endswith("_cli.py")
         else ("--cli-version", model.cli_version, "--effort", model.reasoning_effort),
-        adapter_revision=stand_in_revision(plan.toolkit_revision)
-        if stand_in
-        else configured_revision(model, plan.toolkit_revision),
     )
     return RunOptions(
         lanes=(reference, configured),
@@ -140,18 +137,21 @@ def prepare(plan: CadencePlan, place: Workplace) -> tuple[PreparedRun, RunOption
         InputError: the first thing that is wrong.
         RefusedError: an API whose results could not be published.
     """
-    for folder, flag in ((place.private, "--private"), (place.bundle, "--bundle")):
+    if place.private.resolve().is_relative_to(plan.inputs.root.resolve()):
+        raise InputError(
+            "lies inside the checkout",
+            where="--private",
+            fix="name a folder outside, as $RUNNER_TEMP/private",
+        )
+    for folder in (place.private, place.bundle):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if folder.resolve().is_relative_to(plan.inputs.root.resolve()) and flag == "--private":
-            raise InputError(
-                "lies inside the checkout", where=flag, fix="name a folder outside, as $RUNNER_TEMP/private"
-            )
     if any(place.bundle.iterdir()):
         raise InputError("isn't empty", where="--bundle", fix="name a new folder")
     options = run_options(plan, place)
     # GITHUB_SHA is the commit of the workflow, not of the release.
     environment = {name: value for name, value in place.environment.items() if name != "GITHUB_SHA"}
     prepared = prepare_run(options, environment, place.installed)
+    _check_adapters(plan, prepared)
     if not plan.rehearsal and not plan.inputs.policy.approves_url(prepared.base_url, rehearsal=False):
         raise RefusedError(
             f"{prepared.base_url} is not approved by the policy, so nothing could be published",
@@ -164,6 +164,17 @@ def prepare(plan: CadencePlan, place: Workplace) -> tuple[PreparedRun, RunOption
             fix=f'add "{SANDBOX_BASE_URL}" to approved_api_base_urls (a version 2 policy)',
         )
     return prepared, options
+
+
+def _check_adapters(plan: CadencePlan, prepared: PreparedRun) -> None:
+    """Refuse an adapter or a program that isn't the plan's before anything is paid for."""
+    expected = (reference_revisions(plan), configured_revisions(plan))
+    for lane, allowed in zip(prepared.plan.lanes, expected, strict=True):
+        if lane.adapter_revision not in allowed:
+            raise RefusedError(
+                f"would be run by {lane.adapter_revision}, the plan says {' or '.join(allowed)}",
+                where=f"lane {lane.lane}",
+            )
 
 
 def measure(
