@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections import OrderedDict
@@ -10,7 +11,6 @@ from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 from discovercall.foundation.clocks import Clock
-from discovercall.foundation.ecma_json import compact
 from discovercall.gateway.results import CallResult, DescribeResult, Failure, FindResult
 from discovercall.gateway.store import CatalogSource, CatalogUnreadableError
 
@@ -79,7 +79,9 @@ class CachingBroker:
     def call(self, tool_ref: str, arguments: Mapping[str, Any] | None = None) -> CallResult | Failure:
         """As `Broker.call`; answers from memory only for tools that are marked read-only."""
         given = dict(arguments or {})
-        key = self._key("call", compact(given), tool_ref=tool_ref) if self._reads(tool_ref) else None
+        # Sorted, for the order of members says nothing.
+        text = json.dumps(given, sort_keys=True)
+        key = self._key("call", text, tool_ref=tool_ref) if self._reads(tool_ref) else None
         return self._answer(key, lambda: self.inner.call(tool_ref, given))
 
     def close(self) -> None:

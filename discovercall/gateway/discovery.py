@@ -45,6 +45,8 @@ REFUSE_MARGIN = -0.06
 REFUSE_MARGIN_WORDS = -0.10
 ENOUGH_WORDS = 0.15
 """Closeness by words that stands in for a word in common."""
+SURE_COVERAGE = 0.6
+"""Share of a request's words in one tool from which on it is not refused, where only words count."""
 SURE_MISSING = -0.10
 """Below this margin the broker also says which capability it believes was asked for."""
 OWN_TEXT_TOOLS = 256
@@ -142,7 +144,7 @@ class DiscoveryRanker:
         matched = bool(bm25[best_words] > 0) or float(parts["exemplar"].max()) >= ENOUGH_WORDS
         # A model finds a neighbour for any text, also for one in which no word is known.
         known = any(self._index.knows(term) or self._words.knows(term) for term in query_terms)
-        refused = not known or _refused(margin, best_dense, matched=matched)
+        refused = not known or _refused(margin, best_dense, covered if matched else None)
         decision, confidence = _decide(refused, gap, margin, semantic=best_dense is not None)
         shown = order if limit is None else order[:limit]
         if not refused or margin >= SURE_MISSING:
@@ -263,9 +265,16 @@ def _best(total: Numbers, limit: int | None) -> npt.NDArray[np.int64]:
     return chosen[: max(limit, 2)]
 
 
-def _refused(margin: float, best_dense: float | None, *, matched: bool) -> bool:
+def _refused(margin: float, best_dense: float | None, covered: float | None) -> bool:
+    """Whether the request asks for something else than what the catalog offers.
+
+    Args:
+        margin: best capability that is offered less best that is not.
+        best_dense: best cosine of a tool; None without a model.
+        covered: share of the request's words in the best tool; None where nothing speaks for any tool.
+    """
     if best_dense is None:
-        return not matched or margin < REFUSE_MARGIN_WORDS
+        return covered is None or (margin < REFUSE_MARGIN_WORDS and covered < SURE_COVERAGE)
     return margin < REFUSE_MARGIN and best_dense < SURE_DENSE
 
 

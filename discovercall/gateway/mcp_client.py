@@ -183,6 +183,7 @@ class _Connection:
         self.ended = False
         self._log: IO[str] | None = None
         self._last_words = ""
+        self.refused_status: int | None = None
         self._ready: asyncio.Future[Client] = loop.create_future()
         self._tools: dict[str, McpTool] | None = None
         self._listed_at = 0.0
@@ -193,7 +194,7 @@ class _Connection:
         with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
             self._log = log
             try:
-                async with _client(self.config, log, self._on_message) as client:
+                async with _client(self, log) as client:
                     if not self._ready.done():
                         self._ready.set_result(client)
                     await self.stop.wait()
@@ -232,7 +233,12 @@ class _Connection:
         client = await asyncio.shield(self._ready)
         return await client.call_tool(name, arguments)
 
-    async def _on_message(self, message: Any) -> None:
+    async def on_response(self, response: Any) -> None:
+        """Note a refusal, for the SDK's own error does not say which status it got."""
+        if response.status_code in _REFUSING:
+            self.refused_status = response.status_code
+
+    async def on_message(self, message: Any) -> None:
         if getattr(message, "method", "") == "notifications/tools/list_changed":
             self._tools = None
 
@@ -250,9 +256,10 @@ class _Connection:
 
 
 @contextlib.asynccontextmanager
-async def _client(config: ServerConfig, log: IO[str], on_message: Any) -> AsyncIterator[Client]:
+async def _client(connection: _Connection, log: IO[str]) -> AsyncIterator[Client]:
     from mcp import Client, StdioServerParameters, stdio_client
 
+    config = connection.config
     if config.url is None:
         program = StdioServerParameters(
             command=config.command[0],
@@ -261,16 +268,19 @@ async def _client(config: ServerConfig, log: IO[str], on_message: Any) -> AsyncI
             cwd=config.cwd,
         )
         transport = stdio_client(program, errlog=log)  # type: ignore[arg-type]
-        async with Client(transport, message_handler=on_message, cache=None) as client:
+        async with Client(transport, message_handler=connection.on_message, cache=None) as client:
             yield client
         return
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
-    headers = dict(config.headers or {})
-    async with httpx2.AsyncClient(headers=headers, timeout=httpx2.Timeout(None, connect=30.0)) as http:
+    async with httpx2.AsyncClient(
+        headers=dict(config.headers or {}),
+        timeout=httpx2.Timeout(None, connect=30.0),
+        event_hooks={"response": [connection.on_response]},
+    ) as http:
         remote = streamable_http_client(config.url, http_client=http)
-        async with Client(remote, message_handler=on_message, cache=None) as client:
+        async with Client(remote, message_handler=connection.on_message, cache=None) as client:
             yield client
 
 
@@ -328,11 +338,9 @@ def as_result(result: CallToolResult) -> DownstreamResult:
 def _failure(error: BaseException, connection: _Connection, *, connecting: bool) -> DownstreamError:
     from mcp import MCPError
 
-    causes = list(_causes(error))
-    for cause in causes:
-        status = getattr(getattr(cause, "response", None), "status_code", None)
-        if status in _REFUSING or (isinstance(cause, MCPError) and cause.code in _REFUSING):
-            return AuthRefusedError(f"HTTP {status or getattr(cause, 'code', '')}")
+    causes = _causes(error)
+    if connection.refused_status is not None:
+        return AuthRefusedError(f"HTTP status {connection.refused_status}")
     told = next((str(cause) for cause in causes if str(cause)), type(error).__name__)[:_SHOWN]
     for cause in causes:
         if isinstance(cause, MCPError) and not connecting and cause.code != _CLOSED:
