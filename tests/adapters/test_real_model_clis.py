@@ -21,7 +21,7 @@ from tests.support.models.installed_clis import installed
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
-PATIENT, HASTY = 60.0, 6.0
+PATIENT, HASTY = 90.0, 15.0  # a busy machine takes seconds to start one; a hang has to be reached
 MARK = "text of a file that nobody may read"
 USAGE = {"codex": fake_responses.USAGE, "claude": fake_anthropic.USAGE}
 HOSTS = {"codex": {"api.openai.com"}, "claude": {"api.anthropic.com"}}
