@@ -21,7 +21,8 @@ _RULES = (
     (re.compile(r"\b(?:sk|pk|rk)[-_][A-Za-z0-9_*.-]{4,}"), MASK),
     (
         re.compile(
-            r"(?i)((?<![a-z])(?:[a-z0-9]+[_-])*(?:api[_-]?key|apikey|key|token|secret|password|authorization"
+            r"(?i)((?<![a-z])(?:api[_-]?key|(?:access|auth|refresh|session)[_-]?token|client[_-]?secret"
+            r"|key|token|secret|password|authorization"
             rf"|signature|sig)(?:\\?[\"'])?\s*[=:]\s*(?:\\?[\"'])?)(?!\[redacted)(?!(?:bearer|basic)\b){_VALUE}"
         ),
         rf"\1{MASK}",

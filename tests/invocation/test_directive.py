@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discovercall.invocation.runtime.directive import (
@@ -30,6 +30,7 @@ def shown(pieces: list[str]) -> tuple[str, DirectiveFilter]:
     return "".join(map(block.feed, pieces)) + block.finish(), block
 
 
+@settings(deadline=None)
 @given(PIECES, st.data())
 def test_the_cuts_do_not_matter(pieces: list[str], data: st.DataObject) -> None:
     whole = "".join(pieces)
@@ -41,6 +42,7 @@ def test_the_cuts_do_not_matter(pieces: list[str], data: st.DataObject) -> None:
     assert block.read() == shown(list(whole))[1].read()
 
 
+@settings(deadline=None)
 @given(st.text(), st.lists(st.tuples(st.text(), st.dictionaries(st.text(), st.integers()))))
 def test_what_a_block_says_is_read(answer: str, events: list[tuple[str, dict[str, int]]]) -> None:
     written = {"events": [{"name": name, "arguments": arguments} for name, arguments in events]}

@@ -153,6 +153,12 @@ def test_each_fault_has_its_error_without_secrets_and_is_asked_once(
     assert len(server.requests) == 1
 
 
+@pytest.mark.parametrize("item", [TextDelta("x" * 70_000), ToolCallDelta(0, None, None, "x" * 70_000)])
+def test_an_answer_without_end_is_cut_off(item: StreamItem) -> None:
+    with StreamServer(script=[item] * 4) as server, pytest.raises(ChatError, match="longer than 262144"):
+        ask(server.url())
+
+
 def test_what_came_before_a_fault_stays_valid() -> None:
     with StreamServer() as server, pytest.raises(ChatError) as caught:
         ask(server.url("closed"))

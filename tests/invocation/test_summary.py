@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discovercall.invocation.report_model import RunReport
@@ -40,6 +40,7 @@ def run(case: str = "a", mode: str = "dual_agent", iteration: int = 1, **changes
     return RunReport.model_validate({**values, **changes})
 
 
+@settings(deadline=None)
 @given(FLOATS, st.floats(0, 1))
 def test_quantiles_are_linear_at_n_minus_1_q(values: list[float], q: float) -> None:
     assert quantile(values, q) == pytest.approx(float(np.quantile(values, q, method="linear")))

@@ -20,6 +20,8 @@ from discovercall.invocation.runtime.chat import (
 _CODES = {401: "unauthorized", 403: "unauthorized", 429: "rate_limited"}
 _REASONING_FIELDS = ("reasoning_content", "reasoning")
 _WORD_LIMIT = 64
+MAX_ANSWER = 2**18
+"""Characters of text and of arguments that one answer may have."""
 
 
 class ChunkReader:
@@ -30,6 +32,7 @@ class ChunkReader:
         self._refused = False
         self._visible = False
         self._calls: list[str | None] = []
+        self._size = 0
 
     def items(self, data: str) -> Iterator[StreamItem]:
         """The items of one chunk.
@@ -77,6 +80,7 @@ class ChunkReader:
             raise _invalid("content is no text")
         if content:
             self._visible = True
+            self._grow(content)
             yield TextDelta(content)
         self._refused = self._refused or bool(delta.get("refusal"))
         calls = delta.get("tool_calls") or []
@@ -98,7 +102,13 @@ class ChunkReader:
             raise _invalid("a tool call's name or arguments are no text")
         call_id = call.get("id") if isinstance(call.get("id"), str) else None
         self._visible = True
+        self._grow(arguments or "")
         return ToolCallDelta(self._index(call.get("index"), call_id), call_id, name or None, arguments or "")
+
+    def _grow(self, text: str) -> None:
+        self._size += len(text)
+        if self._size > MAX_ANSWER:
+            raise _invalid(f"the answer is longer than {MAX_ANSWER} characters")
 
     def _index(self, index: Any, call_id: str | None) -> int:
         if is_integer(index) and 0 <= index < 10_000:
