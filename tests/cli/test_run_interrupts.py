@@ -8,8 +8,6 @@ from discovercall.contract.journal import read_journal
 from tests.support.bench import finish
 from tests.support.records import task
 
-SIGNALS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
-
 
 def kinds(bench):
     """Kinds of the verified journal lines by task."""
@@ -32,7 +30,7 @@ def send(process, number):
     os.killpg(process.pid, number)
 
 
-@SIGNALS
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
 def test_an_interrupt_ends_hanging_adapters_and_keeps_what_is_finished(bench, number):
     bench.use_tasks(task("quick"), task("stuck"), task("stubborn"), task("never"))
     bench.script = {
@@ -54,13 +52,12 @@ def test_an_interrupt_ends_hanging_adapters_and_keeps_what_is_finished(bench, nu
     assert bench.nothing_left_within()
 
 
-@SIGNALS
-def test_the_outcome_of_a_call_that_was_sent_is_awaited_and_recorded(bench, number):
+def test_the_outcome_of_a_call_that_was_sent_is_awaited_and_recorded(bench):
     bench.use_tasks(task("t1"), task("t2"))
     bench.api.hold("call")
     process = bench.start(concurrency=1)
     bench.api.wait_for("call", process)
-    send(process, number)
+    send(process, signal.SIGINT)
     time.sleep(0.5)
     assert process.poll() is None, "did not wait for the answer"
     bench.api.released.set()

@@ -146,7 +146,7 @@ def test_private_records_do_not_get_into_a_repository(bench, refused, ignored):
             output=inside / "run.jsonl")  # fmt: skip
 
 
-@pytest.mark.parametrize(("ignored", "flag"), [("run.jsonl*\n", None), ("deep/\n", None), ("", True)])
+@pytest.mark.parametrize(("ignored", "flag"), [("run.jsonl*\n", None), ("", True)])
 def test_an_ignored_output_or_an_allowed_one_is_fine(bench, ignored, flag):
     inside = bench.folder / "repository" / "deep"
     inside.mkdir(parents=True)

@@ -274,7 +274,7 @@ JSON = st.recursive(
 EVIDENCE = ["discovery", "selection", "inspection", "parameters", "call", "error", "status"]
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(st.dictionaries(st.sampled_from(EVIDENCE), JSON))
 def test_malformed_evidence_never_breaks_scoring_and_never_helps(changes):
     result = score(**changes)
