@@ -147,7 +147,7 @@ class _Compiler:
         self.forced_null: list[str] = []
 
     def root(self) -> dict[str, Any]:
-        schema, at = self._follow(self._root, _At(""))
+        schema, at = self._follow(self._root, _At("", open=frozenset(["#"])))
         schema = self._merged(schema, at)
         if "object" not in _types(schema, {"object"}):
             raise _Refusal("", "the arguments are no object")
