@@ -10,6 +10,8 @@ API_REVISION_HEADER = "x-qveris-api-version"
 CATALOG_REVISION_HEADER = "x-qveris-catalog-version"
 UNREPORTED = "unreported"
 INVALID = "invalid"
+PENDING = "pending"
+MIXED = "mixed:"
 
 Observation = tuple[str | None, str | None]
 """API revision and catalog revision of one answer; None where the answer had none."""
@@ -19,7 +21,8 @@ class RevisionCollector:
     """Collects the revision headers of the last answer to each request.
 
     What it keeps is distinct, trimmed and safe to write anywhere, and small: a value that isn't 1 to 256
-    safe characters is kept as `invalid`.
+    safe characters is kept as `invalid`, and so is one that would read as a record's own `pending` or
+    `mixed:…`.
 
     Args:
         observations: what an earlier collector had observed, for a run that is resumed.
@@ -53,12 +56,13 @@ def _kept(value: str | None) -> str | None:
     trimmed = trim(value) if value is not None else ""
     if not trimmed:
         return None
-    return trimmed if is_safe(trimmed) else INVALID
+    reserved = trimmed == PENDING or trimmed.startswith(MIXED)
+    return trimmed if is_safe(trimmed) and not reserved else INVALID
 
 
 def _summary(values: Iterable[str | None]) -> str:
     distinct = sorted({value for value in values if value is not None})
     if not distinct:
         return UNREPORTED
-    text = distinct[0] if len(distinct) == 1 else f"mixed:{','.join(distinct)}"
+    text = distinct[0] if len(distinct) == 1 else f"{MIXED}{','.join(distinct)}"
     return text if is_safe(text) else INVALID
