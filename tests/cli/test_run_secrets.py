@@ -40,7 +40,9 @@ def echoing(request):
         ),
         "t6/discover": Reply(b"{" + API_KEY.encode(), headers=headers),
         "t7/discover": Reply({}, status=302, headers={"location": f"http://127.0.0.1:1/?key={API_KEY}"}),
-        "t8/inspect": Reply({"results": [{"tool_id": "a.tool", "params": [{"name": "x", "type": API_KEY}]}]}),
+        "t8/inspect": Reply(
+            {"results": [{"tool_id": "a.tool", "params": [{"name": "x", "type": API_KEY, "required": True}]}]}
+        ),
     }
     session = request.body["session_id"]
     if request.operation == "discover":
@@ -80,6 +82,8 @@ def test_no_secret_gets_into_records_journal_output_or_adapters(planted):
     assert done.code == 0, done.err
     assert len(planted.records()) == 15
     assert {r.headers["authorization"] for r in planted.api.requests} == {f"Bearer {API_KEY}"}
+    (quoted,) = (r["error"]["message"] for r in planted.records() if r["task_id"] == "t8")
+    assert "[redacted]" in quoted  # the one message that quotes the API
     outcomes = {r["task_id"]: r.get("error", {}).get("reason_code") for r in planted.records()}
     assert outcomes["t0"] is None
     assert outcomes["t10"] == "model_failed"
