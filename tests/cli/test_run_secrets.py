@@ -132,6 +132,7 @@ def test_the_key_is_in_no_process_list_while_adapters_run(planted):
     planted.use_tasks(task("t0"))
     planted.script = {"t0/select": {"sleep_s": 600}}
     process = planted.start()
+    planted.api.wait_for("discover", process)
     deadline = time.monotonic() + 30
     while not planted.left_behind():
         assert time.monotonic() < deadline
