@@ -60,21 +60,23 @@ class Offer:
 
     Attributes:
         adopted: shape (tools, MOST_ADOPTED); places in the bank, `NONE` where a tool adopts fewer.
-        related: shape (tools, MOST_RELATED); places of the archetypes that are nearest to a tool.
-        strength: shape as `related`; what share of its closeness each of them lends.
+        related: up to MOST_RELATED rows of shape (tools,); places of the archetypes nearest to each tool.
+        strength: rows as `related`; what share of its closeness each of them lends.
         offered: shape (archetypes,); true where some tool adopts it.
         decoy: shape (archetypes,); true where no tool is near it.
     """
 
     adopted: Places
-    related: Places
-    strength: Numbers
+    related: tuple[Places, ...]
+    strength: tuple[Numbers, ...]
     offered: Flags
     decoy: Flags
 
     def per_tool(self, closeness: Numbers) -> Numbers:
         """What the archetypes lend each tool: the best closeness, weighed by how near the tool is."""
-        lent: Numbers = (closeness[self.related] * self.strength).max(axis=1)
+        lent = np.zeros(len(self.adopted))
+        for places, strength in zip(self.related, self.strength, strict=True):
+            np.maximum(lent, closeness[places] * strength, out=lent)
         return lent
 
     def best_offered(self, closeness: Numbers) -> float:
@@ -106,7 +108,15 @@ def adopt(affinity: Numbers, scale: AffinityScale) -> Offer:
     offered[adopted[adopted != NONE]] = True
     near = affinity.max(axis=0, initial=-1.0) >= scale.related if tools else np.zeros(size, bool)
     strength = np.clip((values - scale.none) / (scale.full - scale.none), 0.0, 1.0)
-    return Offer(adopted, related, strength, offered, ~(offered | near))
+    # Row by row, for reducing along a short last axis is slow.
+    rows = [row for row in range(width) if strength[:, row].any()]
+    return Offer(
+        adopted,
+        tuple(np.ascontiguousarray(related[:, row]) for row in rows),
+        tuple(np.ascontiguousarray(strength[:, row]) for row in rows),
+        offered,
+        ~(offered | near),
+    )
 
 
 class _Grouped:
@@ -154,52 +164,63 @@ class MeaningBank:
 
 
 class WordBank:
-    """The bank as TF-IDF rows over stems."""
+    """The bank as TF-IDF over stems, kept by term so that a request touches only what shares one."""
 
     def __init__(self, bank: Bank) -> None:
         texts = [terms(text) for archetype in bank.archetypes for text in archetype.texts]
         frequency = Counter(term for text in texts for term in set(text))
         self._idf = {term: math.log(len(texts) / count) + 1 for term, count in frequency.items()}
         self._rare = math.log(len(texts)) + 1
-        self._columns = {term: column for column, term in enumerate(sorted(frequency))}
-        self._texts = self._matrix(texts)
-        self._whole = self._matrix([self._all_terms(archetype) for archetype in bank.archetypes])
+        self._size = len(bank.archetypes)
+        self._texts = self._by_term(texts)
+        self._count = len(texts)
+        self._whole = self._by_term([self._all_terms(archetype) for archetype in bank.archetypes])
         self._grouped = _Grouped(bank)
 
     def knows(self, term: str) -> bool:
         """Whether any text of the bank has a term."""
-        return term in self._columns
+        return term in self._idf
 
     def of(self, query_terms: Sequence[str]) -> Numbers:
         """Closeness of a request's stems to each archetype."""
-        return self._grouped.reduce(self._texts @ self._row(query_terms))
+        return self._grouped.reduce(self._compare(query_terms, self._texts, self._count))
 
     def offer(self, tools: Sequence[Tool]) -> Offer:
         """What tools offer, by the words of their title, description and name."""
-        affinity = np.zeros((len(tools), len(self._whole)))
+        affinity = np.zeros((len(tools), self._size))
         for place, tool in enumerate(tools):
-            described = self._row(terms(f"{tool.title}. {tool.description}"))
-            affinity[place] = 0.5 * (self._whole @ described) + 0.5 * (
-                self._whole @ self._row(terms(name_words(tool.name)))
-            )
+            described = terms(f"{tool.title}. {tool.description}")
+            affinity[place] = 0.5 * self._compare(described, self._whole, self._size)
+            affinity[place] += 0.5 * self._compare(terms(name_words(tool.name)), self._whole, self._size)
         return adopt(affinity, BY_WORDS)
 
     @staticmethod
     def _all_terms(archetype: Archetype) -> list[str]:
         return [term for text in archetype.texts for term in terms(text)]
 
-    def _matrix(self, texts: Sequence[Sequence[str]]) -> Numbers:
-        return np.stack([self._row(text) for text in texts])
+    def _by_term(self, texts: Sequence[Sequence[str]]) -> dict[str, tuple[Places, Numbers]]:
+        found: dict[str, tuple[list[int], list[float]]] = {}
+        for place, text in enumerate(texts):
+            for term, weight in self._weights(text).items():
+                places, weights = found.setdefault(term, ([], []))
+                places.append(place)
+                weights.append(weight)
+        return {term: (np.array(places), np.array(weights)) for term, (places, weights) in found.items()}
 
-    def _row(self, text: Sequence[str]) -> Numbers:
-        """Unit vector; terms that the bank lacks lengthen it as the rarest would."""
-        row = np.zeros(len(self._columns))
-        unknown = 0.0
+    def _compare(self, text: Sequence[str], index: dict[str, tuple[Places, Numbers]], size: int) -> Numbers:
+        """Cosine of a text with each of the indexed ones."""
+        cosines = np.zeros(size)
+        for term, weight in self._weights(text).items():
+            places, weights = index[term]
+            cosines[places] += weight * weights
+        return cosines
+
+    def _weights(self, text: Sequence[str]) -> dict[str, float]:
+        """Unit TF-IDF weights; terms that the bank lacks lengthen the text as the rarest would."""
+        weights, squares = {}, 0.0
         for term, count in Counter(text).items():
-            column = self._columns.get(term)
-            if column is None:
-                unknown += (count * self._rare) ** 2
-            else:
-                row[column] = count * self._idf[term]
-        length = math.sqrt(float(row @ row) + unknown)
-        return row / length if length else row
+            weight = count * self._idf.get(term, self._rare)
+            squares += weight * weight
+            if term in self._idf:
+                weights[term] = weight
+        return {term: weight / math.sqrt(squares) for term, weight in weights.items()}

@@ -15,7 +15,14 @@ import numpy as np
 from discovercall.gateway.bank import Bank, default_bank
 from discovercall.gateway.capabilities import NONE, TOP_CLOSENESS, MeaningBank, Offer, WordBank
 from discovercall.gateway.catalog import Tool, properties_of
-from discovercall.gateway.cues import ServerNames, accepted_kinds, request_mood, tool_effect, value_kinds
+from discovercall.gateway.cues import (
+    ServerCue,
+    ServerNames,
+    accepted_kinds,
+    request_mood,
+    tool_effect,
+    value_kinds,
+)
 from discovercall.gateway.encoder import CachingEncoder
 from discovercall.gateway.ranking import Ranked, Ranking
 from discovercall.gateway.results import Confidence, Decision
@@ -130,7 +137,8 @@ class DiscoveryRanker:
         best_words = int(bm25.argmax())
         covered = self._index.coverage(query_terms, best_words)
         lexical = covered * bm25 / (bm25 + LEXICAL_HALF)
-        parts = {"lexical": lexical, **self._cues(query)}
+        servers = self._servers.cue(query)
+        parts = {"lexical": lexical, **self._cues(query, servers)}
         total = W_LEXICAL * lexical + W_SERVER * parts["server"] + W_ACT * parts["act"]
         total += W_AFFORDANCE * parts["affordance"]
         evidence = self._evidence(query, query_terms)
@@ -162,7 +170,7 @@ class DiscoveryRanker:
             best_dense=best_dense,
             gap=gap,
             missing_capability=None if missing == NONE else self.bank.archetypes[missing].capability,
-            ruled_out=tuple(sorted(self._servers.cue(query).ruled_out)),
+            ruled_out=tuple(sorted(servers.ruled_out)),
             degraded=evidence.degraded,
             explain=lambda ref: self._explain(query, ref, evidence),
         )
@@ -211,9 +219,8 @@ class DiscoveryRanker:
         own[nearest] = cosines.mean(axis=0)
         return own
 
-    def _cues(self, query: str) -> dict[str, Numbers]:
+    def _cues(self, query: str, cue: ServerCue) -> dict[str, Numbers]:
         server = np.zeros(len(self.tools))
-        cue = self._servers.cue(query)
         for sign, ids in ((1.0, cue.named), (-1.0, cue.ruled_out)):
             for server_id in ids:
                 server[self._of_server[server_id]] = sign

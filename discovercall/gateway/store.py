@@ -75,6 +75,7 @@ class Catalog:
         self._servers: dict[str, Server] = {}
         self._entries: dict[str, Entry] = {}
         self._by_server: dict[str, set[str]] = {}
+        self._stale: set[str] = set()
         self._last_indexed_at: float | None = None
 
     @classmethod
@@ -125,12 +126,14 @@ class Catalog:
         for tool in tools:
             self._entries[tool.tool_ref] = Entry(tool, freshness, indexed_at)
             self._by_server.setdefault(tool.server_id, set()).add(tool.tool_ref)
+            (self._stale.add if freshness == "stale" else self._stale.discard)(tool.tool_ref)
         self.generation = next(_GENERATIONS)
 
     def delete_tools(self, tool_refs: Iterable[str]) -> None:
         """Remove tools; unknown references are ignored."""
         for ref in tool_refs:
             entry = self._entries.pop(ref, None)
+            self._stale.discard(ref)
             if entry is not None:
                 self._by_server[entry.tool.server_id].discard(ref)
         self.generation = next(_GENERATIONS)
@@ -165,6 +168,6 @@ class Catalog:
 
     def stats(self, now: float) -> CatalogStats:
         """Counts and age at a moment in seconds since the Unix epoch."""
-        stale = sum(entry.freshness == "stale" for entry in self._entries.values())
+        stale = len(self._stale)
         age = None if self._last_indexed_at is None else max(0, int(now - self._last_indexed_at))
         return CatalogStats(len(self._servers), len(self._entries), len(self._entries) - stale, stale, age)
