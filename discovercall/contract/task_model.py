@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from discovercall.foundation.ecmascript import (
+    SAFE_PATTERN,
     has_control_or_format,
     is_finite_number,
     is_number,
@@ -73,6 +74,17 @@ class Candidate(_Model):
 class Reference(_Model):
     """The curated route: candidates in order of preference, or why there is none."""
 
+    model_config = ConfigDict(
+        strict=True,
+        extra="allow",
+        json_schema_extra={
+            "anyOf": [
+                {"properties": {"candidates": {"minItems": 1}}},
+                {"required": ["unavailable_reason"]},
+            ]
+        },
+    )
+
     candidates: list[Candidate]
     unavailable_reason: NotBlank = ""
 
@@ -87,7 +99,11 @@ class Reference(_Model):
 class TaskLine(_Model):
     """One line of a task set."""
 
-    id: Annotated[NotBlank, AfterValidator(_task_id), Field(max_length=_ID_LIMIT)]
+    id: Annotated[
+        NotBlank,
+        AfterValidator(_task_id),
+        Field(max_length=_ID_LIMIT, json_schema_extra={"pattern": SAFE_PATTERN}),
+    ]
     prompt: NotBlank
     discover_query: NotBlank = ""
     constraints: Annotated[list[Constraint], Field(min_length=1)]

@@ -73,6 +73,13 @@ def is_safe(value: object, limit: int = 256) -> bool:
     )
 
 
+# For JSON Schema, whose patterns know no Unicode categories: Cc, and Cf of the Basic Multilingual Plane.
+SAFE_PATTERN = (
+    "^(?=.*\\S)[^\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u0890\\u0891"
+    "\\u08e2\\u180e\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u2064\\u2066-\\u206f\\ufeff\\ufff9-\\ufffb]+$"
+)
+
+
 def is_number(value: object) -> bool:
     """True for an int or a float, not for a boolean."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)

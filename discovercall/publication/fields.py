@@ -11,7 +11,13 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
 
 from discovercall.foundation.digests import is_sha256
-from discovercall.foundation.ecmascript import is_finite_number, is_integer, is_safe, strictly_equal
+from discovercall.foundation.ecmascript import (
+    SAFE_PATTERN,
+    is_finite_number,
+    is_integer,
+    is_safe,
+    strictly_equal,
+)
 from discovercall.foundation.models import refuse
 
 TEXT_LIMIT = 256
@@ -23,11 +29,6 @@ _TIME_PATTERN = (
     "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\\.[0-9]{3}Z"
 )
 _TIME = re.compile(rf"{_TIME_PATTERN}\Z")
-# Cc and the Cf of the Basic Multilingual Plane: JSON Schema patterns know no Unicode categories.
-_UNSAFE = (
-    "\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u0890\\u0891\\u08e2"
-    "\\u180e\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u2064\\u2066-\\u206f\\ufeff\\ufff9-\\ufffb"
-)
 
 
 class StrictModel(BaseModel):
@@ -87,7 +88,7 @@ def _text_schema(limit: int) -> dict[str, Any]:
         "type": "string",
         "minLength": 1,
         "maxLength": limit,
-        "pattern": f"^(?=.*\\S)[^{_UNSAFE}]+$",
+        "pattern": SAFE_PATTERN,
     }
 
 

@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 from discovercall.capability.base_url import is_loopback, normalize_base_url
 from discovercall.contract.plan import LANES, SANDBOX_BASE_URL
 from discovercall.foundation.ecma_json import JsonError, decode
-from discovercall.foundation.ecmascript import is_safe, lower, strictly_equal
+from discovercall.foundation.ecmascript import SAFE_PATTERN, is_safe, lower, strictly_equal
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.models import NotBlank, check, refuse
 from discovercall.publication.fields import OpenModel, SchemaOne, StrictModel, ToolId, checked
@@ -128,7 +128,7 @@ PublicUrlOrSandbox = Annotated[
 PolicyId = Annotated[
     str,
     checked(lambda value: is_safe(value, _ID_LIMIT), f"must be 1 to {_ID_LIMIT} safe characters"),
-    WithJsonSchema({"type": "string", "minLength": 1, "maxLength": _ID_LIMIT, "pattern": "\\S"}),
+    WithJsonSchema({"type": "string", "minLength": 1, "maxLength": _ID_LIMIT, "pattern": SAFE_PATTERN}),
 ]
 ForbiddenFields = Annotated[
     list[NotBlank],
