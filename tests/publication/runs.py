@@ -178,3 +178,16 @@ def prepared(
         tasks,
         **settings | options,
     )
+
+
+def one_task() -> TaskSet:
+    """The first task of the set, for small pairs."""
+    whole = task_set()
+    return replace(whole, tasks=whole.tasks[:1])
+
+
+def small_pair(folder: Path, version: int, first: int = 0, **changes: Any) -> PairFiles:
+    """An official pair of one task and three trials, with as many kinds of outcome from the first on."""
+    kinds = list(outcomes().values())[first : first + 3]
+    records = private_run(iter(kinds), task_set=one_task(), **changes)
+    return prepared(folder, version, records, tasks=one_task())

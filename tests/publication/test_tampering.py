@@ -11,37 +11,30 @@ from typing import Any
 
 import pytest
 
-from discovercall.contract.tasks import TaskSet
 from discovercall.foundation.ecma_json import decode, loads, pretty
 from discovercall.foundation.errors import DiscovercallError
 from discovercall.foundation.jsonl import dump_lines
 from discovercall.publication.policy import Policy
 from discovercall.publication.verification import PairFiles, verify_pair
-from tests.publication.runs import POLICY_V2, ROOT, outcomes, policy, prepared, private_run, task_set
+from tests.publication.runs import (
+    POLICY_V2,
+    ROOT,
+    one_task,
+    outcomes,
+    policy,
+    small_pair,
+)
 from tests.publication.tampering import KINDS, field_paths, get, shape, tampered
-
-
-def one_task() -> TaskSet:
-    whole = task_set()
-    return replace(whole, tasks=whole.tasks[:1])
-
 
 UNSHARED = "success of an unapproved tool"  # of its trial group, the one whose snapshot is its own
 TASKS = one_task()
 KIND_NAMES = list(outcomes())
 
 
-def pair(folder: Path, version: int, first: int = 0, **changes: Any) -> PairFiles:
-    """A small official pair: one task, and three trials with as many kinds of outcome from the first on."""
-    kinds = list(outcomes().values())[first : first + 3]
-    records = private_run(iter(kinds), task_set=TASKS, **changes)
-    return prepared(folder, version, records, tasks=TASKS)
-
-
 def pairs(folder: Path, version: int) -> Iterator[tuple[list[str], PairFiles]]:
     """Pairs that have every kind of outcome together, each with its kinds."""
     for first in range(0, len(KIND_NAMES), 3):
-        yield KIND_NAMES[first : first + 3], pair(folder, version, first)
+        yield KIND_NAMES[first : first + 3], small_pair(folder, version, first)
 
 
 def refused(files: PairFiles, rules: Policy) -> bool:
@@ -156,17 +149,17 @@ def test_without_digests_what_gets_through_is_what_the_policy_lists(folder: Path
 
 
 def test_under_version_2_the_digests_can_not_be_taken_away(folder: Path) -> None:
-    assert refused(without_digests(pair(folder, 2)), policy(2))
-    summary = decode(pair(folder, 2).summary)
+    assert refused(without_digests(small_pair(folder, 2)), policy(2))
+    summary = decode(small_pair(folder, 2).summary)
     for name in ("runs_sha256", "summary_sha256", "rehearsal", "models"):
         extras = {key: value for key, value in summary["discovercall"].items() if key != name}
         other = pretty({**summary, "discovercall": extras}).encode() + b"\n"
-        assert refused(replace(pair(folder, 2), summary=other), policy(2)), name
+        assert refused(replace(small_pair(folder, 2), summary=other), policy(2)), name
 
 
 def test_records_of_another_run_are_refused_beside_a_summary(folder: Path) -> None:
-    one = pair(folder, 2)
-    other = pair(folder, 2, api_revision="2026-12-24.1")
+    one = small_pair(folder, 2)
+    other = small_pair(folder, 2, api_revision="2026-12-24.1")
     assert refused(replace(one, runs=other.runs), policy(2))
     assert POLICY_V2["value_scan"]
 
@@ -185,7 +178,7 @@ def test_records_of_another_run_are_refused_beside_a_summary(folder: Path) -> No
 def test_a_file_that_says_a_thing_in_two_ways_is_refused(
     folder: Path, name: str, old: bytes, new: bytes
 ) -> None:
-    files = without_digests(pair(folder, 1))
+    files = without_digests(small_pair(folder, 1))
     changed = getattr(files, name).replace(old, new, 1)
     assert changed != getattr(files, name)
     assert refused(replace(files, **{name: changed}), policy(1))
