@@ -1,0 +1,331 @@
+"""The better search, by words and with a model: what it weighs, when it refuses, what it keeps."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discovercall.foundation.errors import InputError
+from discovercall.gateway.bank import bank_path, default_bank, load_bank
+from discovercall.gateway.baseline import BaselineRanker, Cosines, K, indexed_text
+from discovercall.gateway.catalog import default_world_path, load_world
+from discovercall.gateway.cues import ServerNames, accepted_kinds, request_mood, tool_effect, value_kinds
+from discovercall.gateway.discovery import DiscoveryRanker
+from discovercall.gateway.encoder import DIMENSIONS, CachingEncoder
+from discovercall.gateway.stemming import stem
+from discovercall.gateway.term_index import TermIndex
+from discovercall.gateway.words import name_words, terms
+from tests.gateway.worlds import entry, text, world
+
+WORLD = world()
+
+
+class Letters:
+    """A stand-in for a model: texts that share words are near."""
+
+    identity = "letters"
+
+    def __init__(self, fails_on=None):
+        self.fails_on = fails_on
+        self.seen = []
+
+    def encode(self, texts):
+        self.seen += texts
+        if any(text == self.fails_on for text in texts):
+            raise RuntimeError("out of memory")
+        rows = np.zeros((len(texts), DIMENSIONS), np.float32)
+        for row, value in enumerate(texts):
+            for term in terms(value) or ["nothing"]:
+                rows[row, sum(map(ord, term)) * 31 % DIMENSIONS] += 1
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def by_words(tools=WORLD.tools):
+    return DiscoveryRanker(tools)
+
+
+def top(ranker, query):
+    return ranker.rank(query).entries[0].tool.tool_ref
+
+
+def test_words_are_split_and_stemmed():
+    assert terms("getIssueById: the Searching of pages") == ["get", "issu", "id", "search", "page"]
+    assert name_words("search_pages.v2") == "search pages v2"
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("caresses", "caress"), ("ties", "tie"), ("cries", "cri"), ("gaps", "gap"), ("agreed", "agre"),
+        ("luxuriated", "luxuri"), ("hopping", "hop"), ("hoping", "hope"), ("happy", "happi"), ("say", "say"),
+        ("generically", "generic"), ("communication", "communic"), ("nationality", "nation"),
+        ("sensational", "sensat"), ("knightly", "knight"), ("controll", "control"), ("dying", "die"),
+        ("skies", "sky"), ("news", "news"), ("proceeding", "proceed"), ("relational", "relat"),
+        ("be", "be"), ("größe", "größe"),
+    ],
+)  # fmt: skip
+def test_stems(word, expected):
+    assert stem(word) == expected
+
+
+def test_index_touches_only_what_shares_a_word():
+    index = TermIndex(WORLD.tools)
+    places = {tool.tool_ref: place for place, tool in enumerate(WORLD.tools)}
+    scores = index.scores(terms("searching mails"))
+    assert scores.argmax() == places["mail.search"]
+    assert scores[places["git.log"]] == 0
+    assert math.isclose(index.scores(["mail", "mail"]).max(), 2 * index.scores(["mail"]).max())
+    assert index.coverage(terms("search mail"), places["mail.search"]) == 1
+    assert 0 < index.coverage(terms("search unicorns"), places["mail.search"]) < 0.5
+    assert index.coverage([], 0) == 0
+
+
+@pytest.mark.parametrize(
+    ("query", "named", "ruled_out"),
+    [
+        ("search github for it", {"github"}, set()),
+        ("not on github please", set(), {"github"}),
+        ("use jira instead of github", {"jira"}, {"github"}),
+        ("on google drive, rather than github", {"googleDrive"}, {"github"}),
+        ("anything except google-drive", set(), {"googleDrive"}),
+        ("without jira but on github", {"github"}, {"jira"}),
+        ("do not forget the milk", set(), set()),
+        ("hubgit", set(), set()),
+        ("mcp", set(), set()),
+    ],
+)
+def test_servers_named_and_ruled_out(query, named, ruled_out):
+    cue = ServerNames(["github", "jira", "googleDrive", "mcp_weather"]).cue(query)
+    assert (cue.named, cue.ruled_out) == (named, ruled_out)
+
+
+@pytest.mark.parametrize(
+    ("query", "mood"),
+    [
+        ("what is new", 1), ("show me the tables", 1), ("could you please find it", 1), ("tell me a joke", 1),
+        ("is it raining?", 1), ("send the report", -1), ("please delete it", -1), ("tell the team", -1),
+        ("I want to book a room", -1), ("the weather", 0), ("", 0),
+    ],
+)  # fmt: skip
+def test_mood_of_a_request(query, mood):
+    assert request_mood(query) == mood
+
+
+def test_effect_of_a_tool():
+    effects = {
+        "a.get_user": 1, "a.createUser": -1, "a.user.delete.v2": -1, "a.thing": 0, "a.list_and_delete": 1
+    }  # fmt: skip
+    for ref, effect in effects.items():
+        tool = world([entry(ref, "T", "D", read_only=False)]).tools[0]
+        assert tool_effect(tool) == effect
+    assert tool_effect(world([entry("a.thing", "T", "A read-only look.", read_only=False)]).tools[0]) == 1
+    assert tool_effect(world([entry("a.delete_all", "T", "D", read_only=True)]).tools[0]) == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "kinds"),
+    [
+        ("open /etc/hosts", {"path"}), ("read notes.md", {"path"}), ("see ABC-123", {"issue key"}),
+        ("post in #general", {"channel"}), ("write to a.b@example.org", {"mail address"}),
+        ("where is parseTree()", {"symbol"}), ("issues of acme/tool", {"repository"}),
+        ("at 10:30", {"time"}), ("on 2025-01-02", {"time"}), ("fetch https://example.org", {"url"}),
+        ("nothing typed here", set()), ("and/or", {"repository"}),
+    ],
+)  # fmt: skip
+def test_typed_values(query, kinds):
+    assert value_kinds(query) == kinds
+
+
+def test_kinds_that_a_tool_takes():
+    tool = world([entry("a.b", "T", "D", text("file_path", "startTime", "recipients", "other"))]).tools[0]
+    assert accepted_kinds(tool) == {"path", "time", "mail address"}
+
+
+def test_ruled_out_server_loses():
+    twins = world(
+        [
+            entry("mail.search", "Search", "Search for notes."),
+            entry("wiki.search", "Search", "Search for notes."),
+        ]
+    )
+    ranker = by_words(twins.tools)
+    assert top(ranker, "search notes, not in mail") == "wiki.search"
+    assert top(ranker, "search notes in mail") == "mail.search"
+    assert ranker.rank("search notes, not in mail").ruled_out == ("mail",)
+
+
+def test_typed_value_and_mood_tip_the_scale():
+    pair = world(
+        [
+            entry("a.one", "Notes", "Work with notes.", text("path")),
+            entry("a.two", "Notes", "Work with notes.", text("n")),
+        ]
+    )
+    assert by_words(pair.tools).rank("notes /tmp/x").entries[0].parts["affordance"] == 1
+    assert top(by_words(pair.tools), "notes /tmp/x") == "a.one"
+    moods = world(
+        [
+            entry("a.get_note", "Note", "One note.", read_only=True),
+            entry("a.write_note", "Note", "One note.", read_only=False),
+        ]
+    )
+    assert top(by_words(moods.tools), "write the note") == "a.write_note"
+    assert top(by_words(moods.tools), "show the note") == "a.get_note"
+
+
+@pytest.mark.parametrize("query", ["zzzz", "", "the", "... !", "кошка"])
+def test_text_without_a_known_word_is_refused(query):
+    assert by_words().rank(query).decision == "no_good_match"
+    encoder = CachingEncoder(Letters())
+    assert DiscoveryRanker(WORLD.tools, encoder=encoder).rank(query).decision == "no_good_match"
+
+
+def test_request_for_something_else_is_refused_and_named():
+    ranking = by_words().rank("book a hotel room in Lisbon for two nights")
+    assert ranking.decision == "no_good_match"
+    assert ranking.margin < 0
+    assert "hotel" in ranking.missing_capability.lower()
+
+
+def test_what_the_catalog_says_in_so_many_words_is_not_refused():
+    assert by_words().rank("weather forecast for a city").decision != "no_good_match"
+    lone = world([entry("a.tides", "Tides", "High tide times.")])
+    assert by_words(lone.tools).rank("high tide times").decision == "use"
+
+
+def test_empty_catalog():
+    for ranker in (by_words([]), BaselineRanker([])):
+        ranking = ranker.rank("x")
+        assert (ranking.decision, ranking.entries) == ("catalog_empty", ())
+
+
+def test_tools_adopt_capabilities():
+    ranker = by_words()
+    assert "email.send" in ranker.adopted_by("mail.send")
+    assert ranker.adopted_by("git.log")[0] in ("git.log", "repo.history")
+
+
+def test_with_a_model():
+    encoder = CachingEncoder(Letters())
+    ranking = DiscoveryRanker(WORLD.tools, encoder=encoder).rank("search the mailbox for emails")
+    assert ranking.semantic
+    assert ranking.entries[0].tool.tool_ref == "mail.search"
+    assert set(ranking.entries[0].parts) == {"lexical", "server", "act", "affordance", "dense", "exemplar"}
+    assert ranking.explain("mail.search").endswith(".")
+
+
+@pytest.mark.parametrize("fusion", ["bank", "rrf"])
+def test_model_that_fails_on_a_request_leaves_the_words(fusion):
+    query = "search the mailbox"
+    encoder = CachingEncoder(Letters(fails_on=query))
+    if fusion == "bank":
+        ranking = DiscoveryRanker(WORLD.tools, encoder=encoder).rank(query)
+        plain = by_words().rank(query)
+    else:
+        ranking = BaselineRanker(WORLD.tools, fusion="rrf", cosines=Cosines(WORLD.tools, encoder)).rank(query)
+        plain = BaselineRanker(WORLD.tools).rank(query)
+    assert (ranking.degraded, ranking.semantic) == ("RuntimeError", False)
+    assert [e.tool for e in ranking.entries] == [e.tool for e in plain.entries]
+    assert ranking.decision == plain.decision
+
+
+def test_rank_fusion_is_kept_as_a_baseline():
+    cosine = {"mail.search": 0.9, "mail.send": 0.5}
+    order = [tool.tool_ref for tool in WORLD.tools]
+    ranker = BaselineRanker(WORLD.tools, fusion="rrf", cosines=lambda q: [cosine.get(r, 0.0) for r in order])
+    ranking = ranker.rank("commits")
+    scores = {e.tool.tool_ref: e.score for e in ranking.entries}
+    assert math.isclose(scores["mail.search"], 1 / (K + 1))
+    assert scores["git.log"] > scores["mail.search"]  # in both lists
+    assert (ranking.decision, ranking.confidence) == ("use", "high")
+    alone = BaselineRanker(WORLD.tools).rank("commits")
+    assert (alone.decision, alone.confidence) == ("use", "medium")
+    assert math.isclose(alone.gap, 1 / 61 - 1 / 62)
+    assert BaselineRanker(WORLD.tools).rank("zzzz").decision == "no_good_match"
+
+
+def test_text_that_is_embedded():
+    tool = WORLD.by_ref["mail.send"]
+    assert indexed_text(tool) == "Send an Email. Compose and send an email. [mail.send] Fields: subject, to"
+    bare = world([entry("a.b", "T", "", {})]).tools[0]
+    assert indexed_text(bare) == "T [a.b]"
+
+
+@given(st.text(max_size=80), st.integers(1, 12))
+@settings(max_examples=150, deadline=None)
+def test_a_limit_only_cuts(query, limit):
+    ranker = RANKERS[limit % len(RANKERS)]
+    whole, cut = ranker.rank(query), ranker.rank(query, limit=limit)
+    assert [e.tool.tool_ref for e in cut.entries] == [e.tool.tool_ref for e in whole.entries][:limit]
+    assert (cut.decision, cut.confidence) == (whole.decision, whole.confidence)
+    assert {e.tool.tool_ref for e in whole.entries} == {tool.tool_ref for tool in WORLD.tools}
+    assert all(math.isfinite(e.score) for e in whole.entries)
+
+
+RANKERS = [
+    by_words(),
+    DiscoveryRanker(WORLD.tools, encoder=CachingEncoder(Letters())),
+    BaselineRanker(WORLD.tools),
+]
+
+
+def test_order_of_the_catalog_does_not_matter():
+    tools = load_world(default_world_path()).tools
+    first, second = by_words(tools), by_words(tuple(reversed(tools)))
+    for query in ("send a mail", "what is the weather", "search pages"):
+        assert [e.tool for e in first.rank(query).entries] == [e.tool for e in second.rank(query).entries]
+
+
+def test_bank_is_sound():
+    bank = default_bank()
+    assert len(bank.archetypes) >= 200
+    requests = [request for archetype in bank.archetypes for request in archetype.requests]
+    assert len(set(requests)) == len(requests)
+    lines = [line for line in bank_path().read_text().splitlines() if line]
+    assert lines == sorted(lines, key=lambda line: line.split('"')[3])
+    assert bank.version.startswith(f"{len(bank.archetypes)}-")
+
+
+@pytest.mark.parametrize(
+    ("text_of", "words"),
+    [
+        ("", ["holds no capability"]),
+        ("{", [":1", "JSON"]),
+        ('{"id": "a", "capability": "b", "requests": ["c"]}', [":1", "requests"]),
+        ('{"id": "a", "capability": " ", "requests": ["c", "d"]}', [":1", "capability"]),
+        ('{"id": "a", "capability": "b", "requests": ["c", "d"], "x": 1}', [":1", "x"]),
+        ('{"id": "a", "capability": "b", "requests": ["c", "c"]}', [":1", "twice"]),
+        ('{"id": "a", "capability": "b", "requests": ["c", "d"]}\n' * 2, [":2", "id"]),
+    ],
+)
+def test_bank_mistakes_are_named(tmp_path: Path, text_of, words):
+    path = tmp_path / "bank.jsonl"
+    path.write_text(text_of)
+    with pytest.raises(InputError) as caught:
+        load_bank(path)
+    for word in ["bank.jsonl", *words]:
+        assert word in str(caught.value)
+
+
+def test_vectors_are_kept_by_text_and_model(tmp_path):
+    path, model = tmp_path / "sub" / "vectors.npz", Letters()
+    first = CachingEncoder(model, path)
+    rows = first.encode(["one", "two", "one"])
+    assert model.seen == ["one", "two"]
+    first.save()
+    again = Letters()
+    cached = CachingEncoder(again, path)
+    assert (cached.encode(["two", "one"]) == rows[[1, 0]]).all()
+    assert (cached.encode_request("one") == rows[0]).all()
+    cached.encode_request("three")
+    assert again.seen == ["three"]
+    other = Letters()
+    other.identity = "other"
+    CachingEncoder(other, path).encode(["one"])
+    assert other.seen == ["one"]
+    path.write_bytes(b"damaged")
+    assert CachingEncoder(Letters(), path).encode(["one"]).shape == (1, DIMENSIONS)
+    assert CachingEncoder(Letters()).encode([]).shape == (0, DIMENSIONS)
