@@ -22,7 +22,7 @@ from discovercall.adapter.pipes import InputPipe, OutputPipe
 KILL_GRACE_S = 1.0
 _REAP_DELAYS_S = (0.0, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128)
 _POLL_S = 0.01
-_MEMORY_POLL_S = 0.25
+_MEMORY_POLL_S = 0.5
 
 _Pipes: TypeAlias = tuple[IO[bytes], IO[bytes], IO[bytes]]
 
