@@ -40,7 +40,11 @@ def demo(
     except OSError as error:
         raise InputError(f"{folder} can't be made ({error.strerror})", where="--out") from None
     options = _options(folder)
-    prepared = prepare_run(options, os.environ, installed_revision())
+    try:
+        prepared = prepare_run(options, os.environ, installed_revision())
+    except InputError:
+        folder.rmdir()
+        raise
     result = carry_out(prepared, options)
     if result.interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)

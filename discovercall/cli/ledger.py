@@ -38,9 +38,7 @@ def ledger(
     typer.echo(f"planned  {book.planned} records")
     typer.echo(f"done     {len(book.records)}")
     limit = book.limits["max_billed_calls"]
-    typer.echo(
-        f"billed   {len(book.drafts)} calls of at most {limit}; {report['credits']:g} credits as reported"
-    )
+    typer.echo(f"billed   {len(book.drafts)} calls of at most {limit}; {report['credits']:g} credits known")
     typer.echo(f"unknown  {len(book.unknown)} calls that were sent and never answered")
     for key in book.unknown:
         typer.echo(f"  task {key.task_id}, trial {key.trial}, lane {key.lane + 1}")

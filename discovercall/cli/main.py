@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from typing import Annotated
@@ -65,13 +66,20 @@ def _options(
 
 def main() -> None:
     """Run the command line; a user's mistake is one line on stderr, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a character that the terminal lacks must not end a command
+            stream.reconfigure(errors="replace")
     try:
         code = app(standalone_mode=False)
+        sys.stdout.flush()
     except DiscovercallError as error:
         _complain(str(error))
         code = error.exit_code
     except TyperException as error:
-        _complain(error.format_message())
+        if type(error).__name__ == "NoArgsIsHelpError":
+            print(error.format_message(), file=sys.stderr)
+        else:
+            _complain(error.format_message())
         code = EXIT_USAGE
     except typer.Abort as abort:
         if isinstance(abort.__cause__, EOFError):  # typer takes a bug that raises EOFError for an interrupt
@@ -80,9 +88,18 @@ def main() -> None:
     except KeyboardInterrupt:
         code = EXIT_INTERRUPTED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _abandon_output()
         code = 1
+    except OSError as error:
+        _complain(f"{error.filename or 'output'}: {error.strerror or error}")
+        _abandon_output()
+        code = EXIT_USAGE
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _abandon_output() -> None:
+    """Let what could not be written go: the interpreter would try again at its end, and complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complain(message: str) -> None:

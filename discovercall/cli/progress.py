@@ -97,7 +97,7 @@ def conclude(prepared: PreparedRun, result: RunResult) -> None:
     for lane in plan.lanes:
         print(f"Wrote {lane.output}")
     sent = requests.searches + requests.inspects + requests.call_requests
-    credits = f" ({result.credits:g} credits as reported)" if result.credits else ""
+    credits = f" ({result.credits:g} credits as far as the API told)" if result.credits else ""
     by_kind = f"{requests.searches} discover, {requests.inspects} inspect, {requests.call_requests} call"
     print(
         f"{result.finished} of {result.planned} trials; {result.billed} billed calls{credits};"

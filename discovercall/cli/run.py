@@ -23,7 +23,7 @@ def run(
     lanes: Annotated[
         Path | None, typer.Option(help="Lane file (TOML): several lanes on one discovery per trial.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="With --lanes: folder for one output per lane.")] = None,
+    out: Annotated[str | None, typer.Option(help="With --lanes: folder for one output per lane.")] = None,
     model: Annotated[str | None, typer.Option(help="Name of the model, as the records show it.")] = None,
     model_revision: Annotated[
         str | None,
@@ -146,7 +146,7 @@ def run(
 
 
 def _lanes(
-    output: Path | None, lanes: Path | None, out: Path | None, flags: dict[str, Any]
+    output: Path | None, lanes: Path | None, out: str | None, flags: dict[str, Any]
 ) -> tuple[LaneOptions, ...]:
     from discovercall.contract.lane_options import LaneOptions, read_lanes
 
@@ -159,9 +159,9 @@ def _lanes(
     for flag, value in flags.items():
         if value:
             raise InputError("is said in the lane file", where=f"--{flag.replace('_', '-').rstrip('s')}")
-    if output is not None or out is None:
+    if output is not None or not out:
         raise InputError("names the folder of the outputs with --lanes", where="--out")
-    return tuple(read_lanes(lanes, out))
+    return tuple(read_lanes(lanes, Path(out)))
 
 
 def _print_plan(plan: RunPlan, format: Format) -> None:

@@ -24,14 +24,14 @@ def score(
     from discovercall.foundation.clocks import iso_milliseconds
     from discovercall.foundation.ecma_json import pretty
     from discovercall.foundation.errors import InputError
-    from discovercall.foundation.files import same_file, write_atomic
+    from discovercall.foundation.files import check_replaceable, same_file, write_atomic
     from discovercall.foundation.jsonl import read_objects
 
     for source in (tasks, runs):
         if output is not None and same_file(output, source):
             raise InputError(f"{output} is also an input", where="--output", fix="name another file")
-    if output is not None and not output.parent.is_dir():
-        raise InputError(f"the folder {output.parent} does not exist", where="--output", fix="create it")
+    if output is not None:
+        check_replaceable(output, "--output")
     task_set = load_task_set(tasks)
     summary = score_records(
         task_set.raw,

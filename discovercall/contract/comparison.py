@@ -134,24 +134,28 @@ def comparability(a: Sequence[Mapping[str, Any]], b: Sequence[Mapping[str, Any]]
         b: records of the other.
 
     Returns:
-        `same_discovery`, `differing_trials` of `trials`, `differing_tasks`, and `mean_overlap` (Jaccard index
+        `same_discovery` (None where a record doesn't say what discovery listed), `differing_trials` of
+        `trials`, `differing_tasks`, and `mean_overlap` (Jaccard index
         of the differing lists, 0 to 1; None where a list isn't known).
     """
     lists_b = {_trial(record): record for record in b}
     differing: list[str] = []
     overlaps: list[float | None] = []
-    compared = 0
+    compared = unknown = 0
     for record in a:
         other = lists_b.get(_trial(record))
         if other is None:
             continue
         compared += 1
-        if _snapshot(record) != _snapshot(other):
+        snapshots = (_snapshot(record), _snapshot(other))
+        unknown += None in snapshots
+        if snapshots[0] != snapshots[1]:
             differing.append(record["task_id"])
             overlaps.append(_overlap(record, other))
     known = [overlap for overlap in overlaps if overlap is not None]
     return {
-        "same_discovery": not differing,
+        "same_discovery": None if unknown else not differing,
+        "unknown_trials": unknown,
         "trials": compared,
         "differing_trials": len(differing),
         "differing_tasks": list(dict.fromkeys(differing)),
@@ -165,7 +169,7 @@ def _trial(record: Mapping[str, Any]) -> tuple[str, int]:
 
 def _ids(record: Mapping[str, Any]) -> list[str] | None:
     ids = record["discovery"].get("result_tool_ids") if isinstance(record.get("discovery"), Mapping) else None
-    return ids if isinstance(ids, list) else None
+    return ids if isinstance(ids, list) and all(isinstance(i, str) for i in ids) else None
 
 
 def _snapshot(record: Mapping[str, Any]) -> object:

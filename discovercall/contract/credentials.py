@@ -32,13 +32,19 @@ def read_api_key(key_file: str | None, environment: Mapping[str, str]) -> str:
             )
         return validate_api_key(text)
     try:
-        data = sys.stdin.buffer.read(_MAX_KEY_BYTES) if key_file == "-" else _read_private(key_file)
+        data = _read_standard_input() if key_file == "-" else _read_private(key_file)
     except OSError as error:
         raise InputError(f"{key_file} can't be read ({error.strerror})", where="--api-key-file") from None
     try:
         return validate_api_key(data.decode("utf-8"))
     except UnicodeDecodeError:
         raise InputError(f"{key_file} holds no text", where="--api-key-file") from None
+
+
+def _read_standard_input() -> bytes:
+    if sys.stdin is None:
+        raise InputError("standard input is closed", where="--api-key-file")
+    return sys.stdin.buffer.read(_MAX_KEY_BYTES)
 
 
 def _read_private(path: str) -> bytes:

@@ -86,6 +86,7 @@ def execute_run(
         state.records = ledger.records
         state.spend.billed = set(ledger.drafts)
         state.spend.credits = ledger.prices
+        state.spend.dearest = max(ledger.prices.values(), default=None)
         revisions = RevisionCollector(ledger.observations)
         state.journaled_revisions = len(revisions.observations())
     else:

@@ -20,6 +20,8 @@ from discovercall.foundation.files import sync_folder
 from discovercall.foundation.jsonl import AppendFile
 
 SUFFIX = ".journal.jsonl"
+LANES_JOURNAL = f"run{SUFFIX}"
+"""Journal of a run of several lanes, in the folder of their outputs."""
 _CHAIN = re.compile(rb',"chain":"([0-9a-f]{64})"\}\Z')
 _SYNCED = frozenset({"plan", "resumed", "call_intent", "call_outcome", "trial_finished"})
 
@@ -35,10 +37,20 @@ def find_journal(path: Path) -> Path:
     Raises:
         InputError: there is none.
     """
-    for candidate in (journal_path(path), path.with_name("run" + SUFFIX), path):
-        if candidate.name.endswith(SUFFIX) and candidate.is_file():
+    if not path.name:
+        raise InputError("is no file", where=str(path))
+    if path.name.endswith(SUFFIX) and path.is_file():
+        return path
+    for candidate in (journal_path(path), path.with_name(LANES_JOURNAL)):
+        if candidate.is_file() and (candidate.name != LANES_JOURNAL or path.name in _outputs(candidate)):
             return candidate
     raise InputError(f"has no journal {journal_path(path).name} beside it", where=str(path))
+
+
+def _outputs(journal: Path) -> list[str]:
+    first = next(read_journal(journal), None)
+    lanes = first.content.get("plan", {}).get("lanes", []) if first is not None else []
+    return [lane["output"] for lane in lanes if isinstance(lane, dict) and "output" in lane]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +122,10 @@ class Journal:
         """Revision headers of one answer; None where the header was absent."""
         self._write("revisions", {"api": api, "catalog": catalog})
 
+    def call_withdrawn(self, key: TrialKey) -> None:
+        """The API turned the call away (429) and the run ended before another try: nothing was billed."""
+        self._write("call_withdrawn", key.to_json())
+
     def trial_finished(self, key: TrialKey, record: dict[str, Any]) -> None:
         """A trial's record; returns only when it is on disk."""
         self._write("trial_finished", key.to_json() | {"record": record})
@@ -119,9 +135,9 @@ class Journal:
         self._file.close()
 
     def _write(self, kind: str, payload: dict[str, Any]) -> None:
-        body = compact_bytes({"kind": kind, **payload})[:-1]
-        chain = sha256_hex(self._chain.encode() + body)
-        line = body + b',"chain":"' + chain.encode() + b'"}\n'
+        line, chain = _line(self._chain, kind, payload)
+        if self._failure is None and kind == "call_intent" and not self._file.intact:
+            self._failure = "somebody removed, replaced or changed it during the run"
         if self._failure is None:
             try:
                 self._file.append(line, sync=kind in _SYNCED)
@@ -130,9 +146,20 @@ class Journal:
         if self._failure is not None:  # also later: a line behind a torn one could not be read
             raise InputError(
                 f"the journal can't be written ({self._failure}); nothing more is started",
-                fix="free space on the disk, then continue with --resume",
+                fix="mend the cause, then continue with --resume",
             )
         self._chain = chain
+
+
+def _line(chain: str, kind: str, payload: dict[str, Any]) -> tuple[bytes, str]:
+    body = compact_bytes({"kind": kind, **payload})[:-1]
+    chain = sha256_hex(chain.encode() + body)
+    return body + b',"chain":"' + chain.encode() + b'"}\n', chain
+
+
+def plan_line(plan: dict[str, Any], limits: dict[str, Any], plan_digest: str) -> bytes:
+    """The first line of a plan's journal."""
+    return _line("", "plan", {"plan": plan, "limits": limits, "plan_digest": plan_digest})[0]
 
 
 @dataclass(frozen=True, slots=True)

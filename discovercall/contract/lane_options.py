@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,12 +16,14 @@ from discovercall.adapter.environment import adapter_environment, check_requeste
 from discovercall.adapter.identity import AdapterIdentity, identify
 from discovercall.adapter.startable import check_startable
 from discovercall.contract.plan import LANES, Lane
+from discovercall.foundation.digests import sha256_hex, sha256_of_json
 from discovercall.foundation.ecmascript import is_safe
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.jsonl import read_text
 from discovercall.foundation.models import NotBlank, check
 
 UNREPORTED = "unreported"
+_LARGEST_PROGRAM = 64 * 2**20
 _REVISION_REQUIRED = ("reference", "pinned-model")
 
 
@@ -90,11 +93,13 @@ def read_lanes(path: Path, out: Path) -> list[LaneOptions]:
         content: Any = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"not valid TOML ({error})", where=str(path)) from None
+    except RecursionError:
+        raise InputError("nested too deeply", where=str(path)) from None
     lanes: list[LaneOptions] = []
     for index, table in enumerate(check(_LaneFile, content, str(path)).lane):
         where = f"{path}: lane[{index}]"
         name = table.output or f"{table.name}.jsonl"
-        if Path(name).name != name or name in (".", ".."):
+        if not is_safe(name, 200) or Path(name).name != name or name in (".", ".."):
             raise InputError("must be a plain file name", where=f"{where}.output")
         if any(lane.output.name == name for lane in lanes):
             raise InputError(
@@ -138,9 +143,11 @@ def prepare_lane(
         InputError: the first thing that is wrong.
     """
     bundled = bundled_adapter(options.adapter or "")
-    model, lane = _model_and_lane(options, bundled, sandbox)
     requested = check_requested_names(options.adapter_env)
     child_environment = adapter_environment(environment, bundled.environment if bundled else (), requested)
+    if options.adapter is not None and bundled is None:
+        check_startable([options.adapter], child_environment.get("PATH"))
+    model, lane = _model_and_lane(options, bundled, sandbox)
     identity = None
     if bundled is not None:
         identity = identify(
@@ -161,6 +168,7 @@ def prepare_lane(
             adapter_revision=adapter_revision,
             command=tuple(command),
             output=options.output,
+            program_sha256=_program_digest(command),
         ),
         child_environment,
         () if bundled else tuple(_relative_paths(options.adapter_args)),
@@ -215,6 +223,17 @@ def _adapter_revision(options: LaneOptions, identity: AdapterIdentity | None, to
             fix="name its commit or version, so that the record says what was measured",
         )
     return identity.revision(toolkit_revision)
+
+
+def _program_digest(command: Sequence[str]) -> str:
+    """Digest of the files that a command line names, but for this interpreter and for large ones (models)."""
+    digests = []
+    for part in command:
+        path = Path(part)
+        is_program = path.is_absolute() and part != sys.executable and path.is_file()
+        if is_program and path.stat().st_size <= _LARGEST_PROGRAM:
+            digests.append(sha256_hex(path.read_bytes()))
+    return sha256_of_json(digests)
 
 
 def _relative_paths(arguments: tuple[str, ...]) -> list[str]:

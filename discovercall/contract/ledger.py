@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from discovercall.contract.journal import Entry, Journal, TrialKey, read_journal
+from discovercall.contract.journal import Entry, Journal, TrialKey, plan_line, read_journal
 from discovercall.contract.plan import RunPlan
 from discovercall.contract.record import recovered_record
 from discovercall.foundation.errors import InputError
-from discovercall.foundation.jsonl import AppendFile
+from discovercall.foundation.jsonl import AppendFile, read_objects
 
 
 @dataclass(slots=True)
@@ -68,14 +70,21 @@ def read_ledger(path: Path) -> Ledger:
     Raises:
         InputError: unreadable, damaged or changed; names the line.
     """
-    entries = read_journal(path)
-    first = next(entries, None)
-    if first is None or first.content.get("kind") != "plan":
-        raise InputError("holds no plan", where=f"{path}:1", fix="it is no journal of a run; remove it")
-    ledger = Ledger(first.content["plan"], first.content["limits"], chain=first.chain, end=first.end)
-    for entry in entries:
-        _take_in(ledger, entry)
-        ledger.chain, ledger.end = entry.chain, entry.end
+    number = 1
+    try:
+        entries = read_journal(path)
+        first = next(entries, None)
+        if first is None or first.content.get("kind") != "plan":
+            raise InputError("holds no plan", where=f"{path}:1", fix="it is no journal of a run; remove it")
+        ledger = Ledger(first.content["plan"], first.content["limits"], chain=first.chain, end=first.end)
+        if ledger.planned < 1 or "max_billed_calls" not in ledger.limits:
+            raise ValueError
+        for entry in entries:
+            number = entry.number
+            _take_in(ledger, entry)
+            ledger.chain, ledger.end = entry.chain, entry.end
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise InputError("is no line that a run writes", where=f"{path}:{number}") from None
     return ledger
 
 
@@ -87,6 +96,9 @@ def _take_in(ledger: Ledger, entry: Entry) -> None:
         case "call_intent":
             ledger.drafts[entry.key] = content["draft"]
             _note_price(ledger, entry.key, content["price"])
+        case "call_withdrawn":
+            ledger.drafts.pop(entry.key, None)
+            ledger.prices.pop(entry.key, None)
         case "call_outcome":
             ledger.outcomes[entry.key] = {
                 name: content[name] for name in ("outcome", "success", "result_nonempty", "cost")
@@ -116,12 +128,13 @@ def resume_journal(path: Path, plan: RunPlan) -> tuple[Journal, Ledger]:
     except OSError as error:
         raise InputError(f"{path} can't be opened ({error.strerror})", where="--resume") from None
     try:
-        if next(read_journal(path), None) is None:  # it broke off before its first line: nothing was sent
+        if _broke_off_before_its_plan(path, plan):
             file.truncate(0)
             return Journal.begin(file, plan.header(), plan.limits(), plan.digest), Ledger(
                 plan.header(), plan.limits()
             )
         ledger = read_ledger(path)
+        check_outputs_are_own(plan, ledger)
         difference = first_difference(ledger.plan, plan.header())
         if difference is not None:
             raise InputError(
@@ -139,6 +152,47 @@ def resume_journal(path: Path, plan: RunPlan) -> tuple[Journal, Ledger]:
         file.close()
         raise
     return journal, ledger
+
+
+def _broke_off_before_its_plan(path: Path, plan: RunPlan) -> bool:
+    """True for what a crash leaves before the first line was whole: nothing was sent yet.
+
+    Raises:
+        InputError: no whole line, but it is not that either.
+    """
+    data = path.read_bytes()
+    if b"\n" in data:
+        return False
+    expected = plan_line(plan.header(), plan.limits(), plan.digest)
+    if not expected.startswith(data) or any(os.path.lexists(lane.output) for lane in plan.lanes):
+        raise InputError(
+            "this is not the beginning of this run's journal",
+            where=f"{path}:1",
+            fix="restore it from a copy, or start the run anew with another --output",
+        )
+    return True
+
+
+def check_outputs_are_own(plan: RunPlan, ledger: Ledger) -> None:
+    """Refuse to resume over an output that this run has not written.
+
+    Raises:
+        InputError: an output holds anything but records of the journal.
+    """
+    own = {record["run_id"] for record in ledger.records.values()}
+    for lane in plan.lanes:
+        if not os.path.lexists(lane.output):
+            continue
+        written = None
+        if lane.output.is_file() and not lane.output.is_symlink():
+            with contextlib.suppress(InputError):
+                written = {record.get("run_id") for record in read_objects(lane.output)}
+        if written is None or not written <= own:
+            raise InputError(
+                f"{lane.output} is not this run's and would be overwritten",
+                where="--resume",
+                fix="move it away",
+            )
 
 
 def first_difference(before: Any, now: Any, at: str = "") -> str | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from discovercall.adapter.isolation import AdapterUser, check_reachable, find_user
 from discovercall.capability.base_url import is_loopback, normalize_base_url
-from discovercall.contract.journal import SUFFIX, journal_path
+from discovercall.contract.journal import LANES_JOURNAL, journal_path
 from discovercall.contract.lane_options import LaneOptions, PreparedLane, prepare_lane
 from discovercall.contract.outputs import check_output
 from discovercall.contract.plan import GATEWAY_BASE_URL, SANDBOX_BASE_URL, RunPlan
@@ -110,6 +110,9 @@ def prepare_run(
         )
         for lane in options.lanes
     ]
+    for lane_options in options.lanes:
+        if not lane_options.output.name:
+            raise InputError("must name a file", where="--output")
     journal = _journal(options.lanes)
     _check_outputs(options, lanes, journal, tasks_path)
     planned_calls = len(task_set.tasks) * options.trials * len(lanes) if options.execute else 0
@@ -145,7 +148,7 @@ def prepare_run(
 
 def _journal(lanes: Sequence[LaneOptions]) -> Path:
     output = lanes[0].output
-    return journal_path(output) if len(lanes) == 1 else output.with_name(f"run{SUFFIX}")
+    return journal_path(output) if len(lanes) == 1 else output.with_name(LANES_JOURNAL)
 
 
 def _check_outputs(

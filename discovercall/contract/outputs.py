@@ -28,6 +28,10 @@ def check_output(
     Raises:
         InputError: says what stands in the way.
     """
+    if not output.name or "\0" in str(output):
+        raise InputError("must name a file", where="--output")
+    if same_file(output, journal):
+        raise InputError(f"{output} is the run's journal", where="--output", fix="name another file")
     for path in inputs:
         if same_file(output, path):
             raise InputError(f"{output} is also an input", where="--output", fix="name another file")

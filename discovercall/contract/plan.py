@@ -19,7 +19,11 @@ whose port differs each time. A loopback address, so such a run is a rehearsal."
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """One way through the tasks: a model behind an adapter, and where its records go."""
+    """One way through the tasks: a model behind an adapter, and where its records go.
+
+    Args:
+        program_sha256: digest of the adapter's files, so that another program is another plan.
+    """
 
     lane: str
     model: str
@@ -27,6 +31,7 @@ class Lane:
     adapter_revision: str
     command: tuple[str, ...]
     output: Path
+    program_sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +97,7 @@ class RunPlan:
                     "model_revision": lane.model_revision,
                     "adapter_revision": lane.adapter_revision,
                     "command": list(lane.command),
+                    "program_sha256": lane.program_sha256,
                     "output": lane.output.name,
                 }
                 for lane in self.lanes

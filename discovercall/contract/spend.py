@@ -21,12 +21,15 @@ class Spend:
         billed: trials whose call was sent and may have been billed.
         credits: cost by trial: as reported with the answer, before that the price that inspection named,
             where either is known.
+        dearest: the highest price or cost of a call so far; None before any is known.
     """
 
     max_calls: int
     max_credits: float | None = None
     billed: set[TrialKey] = field(default_factory=set)
     credits: dict[TrialKey, float] = field(default_factory=dict)
+    dearest: float | None = None
+    _unsettled: set[TrialKey] = field(default_factory=set)
 
     @property
     def total_credits(self) -> float:
@@ -34,13 +37,23 @@ class Spend:
         return sum(self.credits.values())
 
     def has_room_for(self, reserved: Collection[TrialKey], wanted: Collection[TrialKey]) -> bool:
-        """Whether trials may start, given those that run and have not called yet."""
-        calls_left = self.max_calls - len(self.billed) - len(reserved) - len(wanted)
-        return calls_left >= 0 and (self.max_credits is None or self.total_credits < self.max_credits)
+        """Whether trials may start, given those that run and have not called yet.
+
+        Against a limit of credits, a call of unknown price is reckoned at the dearest one so far; before
+        any is known, calls go one by one.
+        """
+        under_way = len(reserved) + len(wanted)
+        if len(self.billed) + under_way > self.max_calls:
+            return False
+        if self.max_credits is None:
+            return True
+        if self.dearest is None:
+            return not reserved and not self._unsettled
+        return self.total_credits + under_way * self.dearest <= self.max_credits
 
     def limit_reached(self) -> str:
         """Which limit leaves no room, in words."""
-        if self.max_credits is not None and self.total_credits >= self.max_credits:
+        if self.max_credits is not None and len(self.billed) < self.max_calls:
             return f"the limit of {self.max_credits:g} credits is reached"
         return f"the limit of {self.max_calls} billed calls is reached"
 
@@ -48,26 +61,44 @@ class Spend:
         """Refuse a call that would exceed a limit.
 
         Args:
-            price: credits that the inspected tool names; an unknown price counts once it is known.
+            price: credits that the inspected tool names; None is reckoned at the dearest call so far.
 
         Raises:
             SpendLimitError: names the limit.
         """
         if len(self.billed) >= self.max_calls:
             raise SpendLimitError(f"the limit of {self.max_calls} billed calls is reached")
-        if self.max_credits is not None and self.total_credits + (price or 0) > self.max_credits:
+        reckoned = self._reckoned(price)
+        if self.max_credits is not None and self.total_credits + reckoned > self.max_credits:
             raise SpendLimitError(f"the limit of {self.max_credits:g} credits is reached")
 
     def commit(self, key: TrialKey, price: float | None) -> None:
         """A call is about to leave."""
         self.billed.add(key)
-        if price is not None:
-            self.credits[key] = price
+        self._unsettled.add(key)
+        self._see(price)
+        if price is not None or self.dearest is not None:
+            self.credits[key] = self._reckoned(price)
 
     def settle(self, key: TrialKey, cost: float | None) -> None:
-        """A call was answered, with its cost where the answer told."""
-        if cost is not None:
+        """A call ended, with its cost where the answer told; a negative one is no cost."""
+        self._unsettled.discard(key)
+        if cost is not None and cost >= 0:
+            self._see(cost)
             self.credits[key] = cost
+
+    def withdraw(self, key: TrialKey) -> None:
+        """The API turned the call away, so it was not billed."""
+        self.billed.discard(key)
+        self._unsettled.discard(key)
+        self.credits.pop(key, None)
+
+    def _see(self, amount: float | None) -> None:
+        if amount is not None:
+            self.dearest = max(amount, self.dearest or 0)
+
+    def _reckoned(self, price: float | None) -> float:
+        return (self.dearest or 0) if price is None else price
 
 
 def tool_price(tool: Mapping[str, Any]) -> float | None:

@@ -7,6 +7,8 @@ import os
 import tempfile
 from pathlib import Path
 
+from discovercall.foundation.errors import InputError
+
 
 def sync_folder(folder: Path) -> None:
     """Make renames inside a folder durable."""
@@ -38,6 +40,24 @@ def write_atomic(path: Path, data: bytes, *, mode: int = 0o600) -> None:
             os.unlink(name)
         raise
     sync_folder(path.parent)
+
+
+def check_replaceable(path: Path, where: str) -> None:
+    """Refuse a path that a written file could not, or must not, take.
+
+    Args:
+        path: what is to be written.
+        where: how the error names it, for instance a flag.
+
+    Raises:
+        InputError: no file name, no such folder, or something there that is no regular file.
+    """
+    if not path.name or "\0" in str(path):
+        raise InputError("must name a file", where=where)
+    if not path.parent.is_dir():
+        raise InputError(f"the folder {path.parent} does not exist", where=where, fix="create it")
+    if os.path.lexists(path) and (path.is_symlink() or not path.is_file()):
+        raise InputError(f"{path} is no regular file", where=where, fix="name another file")
 
 
 def same_file(left: Path, right: Path) -> bool:

@@ -86,13 +86,15 @@ _FLAGS = os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 class AppendFile:
     """A file of mode 0600 that only grows."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, path: Path) -> None:
         self._descriptor = descriptor
+        self._path = path
+        self._size = os.fstat(descriptor).st_size
 
     @classmethod
     def create(cls, path: Path) -> AppendFile:
         """Create the file and lock it; an existing one is refused with FileExistsError."""
-        return cls._locked(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600))
+        return cls._locked(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600), path)
 
     @classmethod
     def reopen(cls, path: Path) -> AppendFile:
@@ -101,26 +103,39 @@ class AppendFile:
         Raises:
             BlockingIOError: another process has it open.
         """
-        return cls._locked(os.open(path, os.O_WRONLY | _FLAGS))
+        return cls._locked(os.open(path, os.O_WRONLY | _FLAGS), path)
 
     @classmethod
-    def _locked(cls, descriptor: int) -> AppendFile:
+    def _locked(cls, descriptor: int, path: Path) -> AppendFile:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(descriptor)
             raise
-        return cls(descriptor)
+        return cls(descriptor, path)
 
     def truncate(self, size: int) -> None:
         """Drop everything after `size` bytes."""
         os.ftruncate(self._descriptor, size)
+        self._size = size
+
+    @property
+    def intact(self) -> bool:
+        """Whether the path still leads to this file, and nobody else made it longer or shorter."""
+        try:
+            own, found = os.fstat(self._descriptor), os.stat(self._path, follow_symlinks=False)
+        except OSError:
+            return False
+        same = (own.st_dev, own.st_ino) == (found.st_dev, found.st_ino)
+        return same and own.st_size == self._size
 
     def append(self, data: bytes, *, sync: bool) -> None:
         """Write the bytes whole; with `sync` return only when they, and all before them, are on disk."""
         view = memoryview(data)
         while view:
-            view = view[os.write(self._descriptor, view) :]
+            written = os.write(self._descriptor, view)
+            self._size += written
+            view = view[written:]
         if sync:
             os.fdatasync(self._descriptor)
 

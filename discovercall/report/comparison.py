@@ -39,6 +39,11 @@ def gap_sentence(gap: Mapping[str, Any]) -> str:
 
 def comparability_sentence(found: Mapping[str, Any]) -> str:
     """What the discovery lists allow to be said about the gap."""
+    if found["same_discovery"] is None:
+        return (
+            f"For {found['unknown_trials']} of {found['trials']} trials the records don't say what discovery"
+            " listed: whether the catalogs were the same is unknown."
+        )
     if found["same_discovery"]:
         return "Both runs saw the same discovery lists in every trial: the gap is a routing effect."
     tasks = ", ".join(found["differing_tasks"])

@@ -99,7 +99,7 @@ def test_an_input_is_never_overwritten(command, files, tmp_path, name):
         ({"--runs": "odd.jsonl"}, "record r-odd: trial must be a whole number from 1$"),
         ({"--tasks": "invalid.jsonl"}, r"invalid\.jsonl:1: id: field required$"),
         ({"--output": "no/folder/x.json"}, "--output: the folder no/folder does not exist; create it$"),
-        ({"--output": "folder"}, r"--output: folder can't be written \(Is a directory\)$"),
+        ({"--output": "folder"}, "--output: folder is no regular file; name another file$"),
         ({"--surprise": "x"}, "[Nn]o such option: --surprise"),
     ],
 )

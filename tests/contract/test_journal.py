@@ -201,11 +201,13 @@ class FullDisk(AppendFile):
 
 def test_after_a_failed_write_nothing_is_written_behind_the_torn_line(tmp_path):
     path = tmp_path / "j.journal.jsonl"
-    file = FullDisk(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND))
+    file = FullDisk(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), path)
     journal = Journal.begin(file, {}, {}, "d")
     journal.trial_started(KEY)
     file.full = True
-    message = r"the journal can't be written \(No space left on device\); nothing more is started; free space"
+    message = (
+        r"the journal can't be written \(No space left on device\); nothing more is started; mend the cause"
+    )
     for _ in range(2):
         with pytest.raises(InputError, match=message):
             journal.call_intent(KEY, None, DRAFT)

@@ -1,0 +1,94 @@
+"""Limits of calls and credits hold, whatever the API says of its prices."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discovercall.contract.journal import TrialKey
+from discovercall.contract.spend import Spend, tool_price
+from discovercall.foundation.errors import SpendLimitError
+
+
+def key(number: int) -> TrialKey:
+    return TrialKey(0, "t", number)
+
+
+def test_calls_are_counted_with_those_under_way() -> None:
+    spend = Spend(max_calls=2)
+    assert spend.has_room_for(set(), {key(1), key(2)})
+    assert not spend.has_room_for({key(1)}, {key(2), key(3)})
+    spend.commit(key(1), None)
+    assert not spend.has_room_for({key(2)}, {key(3)})
+    spend.commit(key(2), None)
+    with pytest.raises(SpendLimitError, match="limit of 2 billed calls"):
+        spend.check(None)
+
+
+def test_unknown_prices_go_one_by_one_until_one_is_known() -> None:
+    spend = Spend(max_calls=100, max_credits=15)
+    assert spend.has_room_for(set(), {key(1)})
+    assert not spend.has_room_for({key(1)}, {key(2)})
+    spend.commit(key(1), None)
+    assert not spend.has_room_for(set(), {key(2)}), "the first answer is still awaited"
+    spend.settle(key(1), 10)
+    assert not spend.has_room_for(set(), {key(2)}), "another one like it would exceed 15"
+    with pytest.raises(SpendLimitError, match="limit of 15 credits"):
+        spend.check(None)
+
+
+def test_a_cost_above_the_named_price_is_learnt_from() -> None:
+    spend = Spend(max_calls=100, max_credits=25)
+    spend.commit(key(1), 1)
+    spend.settle(key(1), 10)
+    assert spend.has_room_for(set(), {key(2)})
+    assert not spend.has_room_for({key(2)}, {key(3)})
+
+
+def test_a_negative_cost_is_no_income() -> None:
+    spend = Spend(max_calls=100, max_credits=3)
+    spend.commit(key(1), 2)
+    spend.settle(key(1), -1000)
+    assert spend.total_credits == 2
+
+
+def test_a_call_that_was_turned_away_costs_nothing() -> None:
+    spend = Spend(max_calls=1, max_credits=3)
+    spend.commit(key(1), 2)
+    spend.withdraw(key(1))
+    assert spend.total_credits == 0
+    assert spend.has_room_for(set(), {key(1)})
+
+
+@given(
+    prices=st.lists(st.one_of(st.none(), st.integers(0, 20)), min_size=1, max_size=30),
+    limit=st.integers(1, 60),
+)
+def test_honest_prices_never_exceed_the_limit_one_by_one(prices: list[int | None], limit: int) -> None:
+    """Costs as named, or for unnamed ones at most the dearest so far: the sum stays within the limit."""
+    spend = Spend(max_calls=100, max_credits=limit)
+    for number, price in enumerate(prices):
+        try:
+            spend.check(price)
+        except SpendLimitError:
+            break
+        spend.commit(key(number), price)
+        spend.settle(key(number), price if price is not None else spend.dearest)
+    assert spend.total_credits <= limit
+
+
+@pytest.mark.parametrize(
+    ("tool", "price"),
+    [
+        ({"billing_rule": {"amount_credits": 5}}, 5.0),
+        ({"billing_rule": {"amount_credits": 0}}, 0.0),
+        ({"billing_rule": {"amount_credits": -5}}, None),
+        ({"billing_rule": {"amount_credits": True}}, None),
+        ({"billing_rule": {"amount_credits": "5"}}, None),
+        ({"billing_rule": 5}, None),
+        ({}, None),
+    ],
+)
+def test_the_price_is_what_the_billing_rule_says(tool: dict[str, object], price: float | None) -> None:
+    assert tool_price(tool) == price
