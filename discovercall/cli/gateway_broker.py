@@ -87,9 +87,13 @@ def opened(
     if config is not None:
         assembly = assemble(read_config(config), semantic=semantic.value if semantic else None)
     else:
-        mode = (semantic or Semantic.AUTO).value
         world = read_world(catalog)
-        assembly = assemble_world(world, semantic=mode, vectors=_vectors(), settings=settings)
+        assembly = assemble_world(
+            world,
+            semantic=semantic.value if semantic else Semantic.AUTO.value,
+            vectors=_vectors(),
+            settings=settings,
+        )
     try:
         yield assembly
     finally:

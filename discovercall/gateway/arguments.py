@@ -10,6 +10,7 @@ from discovercall.foundation.ecma_json import compact
 from discovercall.foundation.ecmascript import is_integer, is_number, strictly_equal
 from discovercall.gateway.catalog import properties_of
 from discovercall.gateway.parameters import one_of_required
+from discovercall.gateway.references import dereferenced
 
 Rule = Literal[
     "required", "one_of_required", "type", "enum", "items", "minimum", "maximum", "additionalProperties"
@@ -39,11 +40,13 @@ class Problem:
 def check_arguments(schema: Mapping[str, Any] | None, arguments: Mapping[str, Any]) -> list[Problem]:
     """All problems of the arguments, sorted by their message; empty when they fit.
 
-    Looks at the top level and at one level of nested objects. A missing schema, an unknown type name and
-    an undeclared argument accept everything, unless the schema says `additionalProperties: false`.
+    Looks at the top level and at one level of nested objects, behind local references too. A missing schema,
+    an unknown type name and an undeclared argument accept everything, unless the schema says
+    `additionalProperties: false`.
     """
     if schema is None:
         return []
+    schema = dereferenced(schema)
     problems = [*_object_problems(schema, arguments, prefix="", nested=True)]
     for group in one_of_required(schema):
         if not any(name in arguments for name in group):

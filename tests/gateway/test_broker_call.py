@@ -1,5 +1,7 @@
 """Calls: what is refused before any contact, what the broker finds out itself, what each error says."""
 
+from typing import Any
+
 import pytest
 
 from discovercall.gateway.broker import Broker
@@ -242,7 +244,7 @@ def test_every_error_says_what_to_do(downstream):
 def test_repair_loop(downstream):
     """What a machine that reads only the error and the description can mend, it mends in one step."""
     made = broker(downstream)
-    arguments = {"channel": ["general"]}
+    arguments: dict[str, Any] = {"channel": ["general"]}
     problems = error_of(made.call(POST, arguments))["problems"]
     example = made.describe(POST).to_json()["examples"][0]["arguments"]
     for problem in problems:

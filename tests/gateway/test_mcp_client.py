@@ -92,7 +92,7 @@ def test_invalid_arguments_start_no_program(config, desk):
     run_index(config, semantic="off")
     assembly = assemble(config, semantic="off")
     assert error_of(assembly.plain.call("desk.say", {}))["type"] == "ARGUMENT_VALIDATION_FAILED"
-    assert assembly.plain._downstream._thread is None
+    assert not [path for path in Path("/proc").glob("[0-9]*/cmdline") if _runs(path, desk)]
     assert desk.calls() == []
 
 

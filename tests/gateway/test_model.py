@@ -1,5 +1,6 @@
 """The real embedding model: pinned, the same each time, and what it adds to the search."""
 
+import importlib.metadata
 import importlib.util
 
 import numpy as np
@@ -37,7 +38,7 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch):
     def absent(name):
         raise importlib.metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr(encoder_module.importlib.metadata, "version", absent)
+    monkeypatch.setattr(importlib.metadata, "version", absent)
     with pytest.raises(SemanticUnavailableError, match=r"discovercall\[semantic\]"):
         MiniLmEncoder()
     encoder, search = load_encoder("auto", None)
@@ -46,7 +47,7 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch):
 
 
 def test_another_version_is_refused(monkeypatch):
-    monkeypatch.setattr(encoder_module.importlib.metadata, "version", lambda name: "9.9")
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: "9.9")
     with pytest.raises(SemanticUnavailableError, match=r"9\.9 is installed, pinned is 1\.0\.0"):
         MiniLmEncoder()
 

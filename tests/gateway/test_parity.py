@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from tests.gateway.worlds import BIG, TOOLS, entry
 PROGRAM = [sys.executable, "-c", "from discovercall.cli.main import main; main()", "gateway"]
 VOLATILE = ("catalogAgeSeconds", "cachedAgeSeconds")
 DOWN = entry("shed.heat", "Heat the Shed", "Turn the heating of the shed on.", read_only=False)
-CASES = [
+CASES: list[tuple[str, dict[str, Any]]] = [
     ("findTool", {"query": "send an email to the supplier"}),
     ("findTool", {"query": "search"}),
     ("findTool", {"query": "convert a spreadsheet"}),
@@ -112,6 +113,7 @@ def serving(catalog):
     with subprocess.Popen([*command, "--semantic", "off"], stdout=subprocess.PIPE, text=True) as process:
         try:
             lines = []
+            assert process.stdout is not None
             for line in process.stdout:
                 lines.append(line)
                 if "Ctrl-C" in line:

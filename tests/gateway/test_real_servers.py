@@ -196,6 +196,8 @@ def test_a_model_server_honours_them(everything_there_is, tmp_path):
     subprocess.run([sys.executable, programs / "tiny_model.py", model], check=True, timeout=60)
     command = [sys.executable, str(programs / "llama_server.py"), str(model), key]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
         try:
             url = f"{process.stdout.readline().strip()}/v1/chat/completions"
             asked = valid = 0

@@ -26,6 +26,7 @@ def test_fits_or_is_told(value, limit):
         assert bounded.value is value
         assert bounded.notice is None
         return
+    assert bounded.notice is not None
     assert BUDGET in bounded.notice
     assert str(least) in bounded.notice
     if isinstance(bounded.value, list):
@@ -66,7 +67,7 @@ def test_text_is_cut_at_a_line_a_space_or_a_character(text, limit):
 def test_object_becomes_text_and_warns():
     bounded = bound({"key": "x" * 100}, 40)
     assert isinstance(bounded.value, str)
-    assert "no longer valid JSON" in bounded.notice
+    assert "no longer valid JSON" in (bounded.notice or "")
     with pytest.raises(ValueError, match=r"Unterminated|Expecting"):
         json.loads(bounded.value)
 
@@ -74,7 +75,7 @@ def test_object_becomes_text_and_warns():
 def test_list_of_which_no_item_fits_becomes_text():
     bounded = bound(["x" * 100], 30)
     assert isinstance(bounded.value, str)
-    assert "no longer valid JSON" in bounded.notice
+    assert "no longer valid JSON" in (bounded.notice or "")
 
 
 @pytest.mark.parametrize("limit", [0, -1])

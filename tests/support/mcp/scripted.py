@@ -38,6 +38,7 @@ class Scripted:
         """The server over HTTP; gives its address."""
         command = [sys.executable, str(PROGRAM), str(self.state), "http", *([key] if key else [])]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
             try:
                 yield f"http://127.0.0.1:{process.stdout.readline().strip()}/mcp"
             finally:
