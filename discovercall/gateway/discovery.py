@@ -6,8 +6,9 @@ it was measured.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,7 +27,7 @@ from discovercall.gateway.cues import (
 from discovercall.gateway.encoder import CachingEncoder
 from discovercall.gateway.ranking import Ranked, Ranking
 from discovercall.gateway.results import Confidence, Decision
-from discovercall.gateway.term_index import TermIndex
+from discovercall.gateway.term_index import TermIndex, stemmed_words
 from discovercall.gateway.words import name_words, terms
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ class DiscoveryRanker:
             missing_capability=None if missing == NONE else self.bank.archetypes[missing].capability,
             ruled_out=tuple(sorted(servers.ruled_out)),
             degraded=evidence.degraded,
-            explain=lambda ref: self._explain(query, ref, evidence),
+            explain=partial(self._explain, stemmed_words(query), evidence),
         )
 
     def _evidence(self, query: str, query_terms: Sequence[str]) -> _Evidence:
@@ -234,17 +235,17 @@ class DiscoveryRanker:
             "affordance": affordance.astype(np.float64),
         }
 
-    def _explain(self, query: str, tool_ref: str, evidence: _Evidence) -> str:
+    def _explain(self, words: Mapping[str, str], evidence: _Evidence, tool_ref: str) -> str:
         place = self._places[tool_ref]
-        words = self._index.reason(query, self.tools[place])
+        matches = self._index.reason(words, self.tools[place])
         said = []
         adopted = [p for p in evidence.offer.adopted[place] if p != NONE]
         if adopted:
             best = max(adopted, key=lambda p: evidence.closeness[p])
             if evidence.closeness[best] >= ENOUGH_WORDS:
                 said.append(f"offers the capability “{self.bank.archetypes[best].capability}”")
-        if words:
-            said.append(words)
+        if matches:
+            said.append(matches)
         if not said:
             return "Shares no word with the request; ranked by its other properties."
         text = "; ".join(said)

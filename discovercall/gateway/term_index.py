@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -80,13 +80,18 @@ class TermIndex:
             return 0.0
         return sum(weight for term, weight in mass.items() if self._has(term, place)) / total
 
-    def reason(self, query: str, tool: Tool) -> str | None:
-        """Which words of a query a tool has, and in which fields; None when it has none."""
-        words = {w: stem(w) for w in tokenize(split_camel(query)) if w not in FUNCTION_WORDS}
+    def reason(self, words: Mapping[str, str], tool: Tool) -> str | None:
+        """Which words of a query a tool has, and in which fields; None when it has none.
+
+        Args:
+            words: of the query with their stems, from `stemmed_words`.
+            tool: one of the index.
+        """
+        stems = set(words.values())
         gains: dict[str, float] = {}
-        matched = set()
+        matched: set[str] = set()
         for label, weight, text in field_texts(tool):
-            found = set(words.values()) & set(terms(text))
+            found = stems.intersection(terms(text))
             if found:
                 matched |= found
                 gains[label] = gains.get(label, 0.0) + weight * sum(self._idf.get(t, 0.0) for t in found)
@@ -104,6 +109,11 @@ class TermIndex:
             return False
         at = int(np.searchsorted(found[0], place))
         return at < len(found[0]) and int(found[0][at]) == place
+
+
+def stemmed_words(query: str) -> dict[str, str]:
+    """The content words of a query, each with its stem."""
+    return {word: stem(word) for word in tokenize(split_camel(query)) if word not in FUNCTION_WORDS}
 
 
 def _fields(tool: Tool) -> list[tuple[float, Counter[str]]]:
