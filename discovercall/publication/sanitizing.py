@@ -74,6 +74,8 @@ def project_records(
     rehearsal: bool = False,
 ) -> list[dict[str, Any]]:
     """`sanitize_records` with a policy that is checked."""
+    if not isinstance(records, Sequence) or isinstance(records, (str, bytes)):
+        raise RefusedError("must be a list of records", where="records")
     validate_task_set(tasks)
     by_id = {task["id"]: task for task in tasks}
     for index, record in enumerate(records):

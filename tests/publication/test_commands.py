@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import shutil
@@ -9,11 +11,14 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
+from discovercall.cli.main import main
 from discovercall.foundation.jsonl import dump_lines
 from discovercall.publication.pair import Pair
 from discovercall.publication.repository import check_repository
@@ -35,6 +40,15 @@ KEY_TEXT = bytes(range(32)).hex()
 STEM = "2026-11-30-model-a-configured-v4"
 
 
+@dataclass(frozen=True)
+class Done:
+    """How a command ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
 class Desk:
     """A folder with private records, a policy and a place for results."""
 
@@ -51,25 +65,32 @@ class Desk:
     def write(self, records: list[dict[str, Any]]) -> None:
         self.private.write_bytes(dump_lines(records))
 
-    def run(self, *arguments: Any, **environment: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [PROGRAM, *map(str, arguments)],
-            env=self.environment | environment,
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=self.folder,
-        )
+    def run(self, *arguments: Any, **environment: str) -> Done:
+        """A command inside this process, for starting one takes longer than what it does."""
+        out, err = io.StringIO(), io.StringIO()
+        with (
+            mock.patch.dict(os.environ, self.environment | environment, clear=True),
+            mock.patch.object(sys, "argv", [PROGRAM, *map(str, arguments)]),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+            pytest.raises(SystemExit) as ended,
+        ):
+            main()
+        return Done(int(str(ended.value.code)), out.getvalue(), err.getvalue())
+
+    def start(self, *arguments: Any) -> subprocess.Popen[bytes]:
+        """A command as a process of its own."""
+        return subprocess.Popen([PROGRAM, *map(str, arguments)], env=self.environment)
 
     def outputs(self, stem: str = STEM) -> list[Any]:
         pair = Pair(self.results, stem)
         return ["--output-runs", pair.runs, "--output-summary", pair.summary]
 
-    def publish(self, *more: Any, stem: str = STEM, **environment: str) -> subprocess.CompletedProcess[str]:
+    def publish(self, *more: Any, stem: str = STEM, **environment: str) -> Done:
         arguments = ["--tasks", TASKS, "--runs", self.private, "--policy", self.policy, *self.outputs(stem)]
         return self.run("publish", *arguments, *more, **environment)
 
-    def validate(self, *more: Any, stem: str = STEM) -> subprocess.CompletedProcess[str]:
+    def validate(self, *more: Any, stem: str = STEM) -> Done:
         pair = Pair(self.results, stem)
         paths = ["--runs", pair.runs, "--summary", pair.summary, "--policy", self.policy]
         return self.run("validate", "--tasks", TASKS, *paths, *more)
@@ -329,12 +350,12 @@ def test_every_refusal_is_listed_not_only_the_first(repository: Path) -> None:
 def test_a_publication_killed_at_any_moment_is_whole_or_named(desk: Desk) -> None:
     """The real command, killed at moments spread over its life; then validate, then publish again."""
     assert desk.publish().returncode == 0
-    started = time.monotonic()
-    assert desk.publish().returncode == 0
-    life = time.monotonic() - started
     arguments = ["--tasks", TASKS, "--runs", desk.private, "--policy", desk.policy, *desk.outputs()]
+    started = time.monotonic()
+    assert desk.start("publish", *arguments).wait() == 0
+    life = time.monotonic() - started
     for step in range(60):
-        process = subprocess.Popen([PROGRAM, "publish", *map(str, arguments)], env=desk.environment)
+        process = desk.start("publish", *arguments)
         time.sleep(life * step / 60)
         process.send_signal(signal.SIGKILL)
         process.wait()

@@ -224,6 +224,12 @@ def test_no_records_are_no_public_records() -> None:
     assert sanitize([]) == []
 
 
+@pytest.mark.parametrize("records", [None, "x", 5, {}])
+def test_what_is_no_list_is_refused(records: Any) -> None:
+    with pytest.raises(RefusedError, match="list of records"):
+        sanitize(records)
+
+
 @pytest.mark.parametrize("record", [None, "x", 1, [], {}, {"model": "m", "trial": 1}])
 def test_what_is_no_record_is_refused(record: Any) -> None:
     with pytest.raises(RefusedError, match=r"records\[0\]"):
@@ -299,7 +305,7 @@ def marked_runs(draw: Any) -> tuple[list[dict[str, Any]], list[str]]:
     return private, texts
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(marked_runs(), st.sampled_from([1, 2]))
 def test_nothing_private_occurs_in_any_public_byte(
     run: tuple[list[dict[str, Any]], list[str]], version: int
@@ -315,7 +321,7 @@ def test_nothing_private_occurs_in_any_public_byte(
 PUBLIC = {version: sanitize(private_run(trials=1), version) for version in (1, 2)}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.sampled_from(["", "metadata", "metadata.runtime", "discovery", "selection", "inspection", "call"]),
     st.sampled_from(policy_json(2)["forbidden_fields"]),

@@ -316,7 +316,7 @@ def check_all(records: Iterator[dict[str, Any]]) -> None:
 
 
 def test_random_records_raise_no_alarm() -> None:
-    check_all(random_records(1_000))
+    check_all(random_records(500))
 
 
 @pytest.mark.slow

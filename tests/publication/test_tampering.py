@@ -135,7 +135,9 @@ def test_with_digests_every_change_is_refused(folder: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("version", [1, 2])
 def test_with_digests_every_change_to_every_kind_of_outcome_is_refused(folder: Path, version: int) -> None:
-    assert not accepted(pairs(folder, version), policy(version), every=True)
+    found = accepted(pairs(folder, version), policy(version), every=True)
+    # Under version 1 a summary without any digest may be that of another harness.
+    assert found == ({"summary: discovercall": {"removed"}} if version == 1 else {})
 
 
 @pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)])

@@ -213,7 +213,7 @@ unhurried = settings(
 )
 
 
-@settings(unhurried, max_examples=20)
+@settings(unhurried, max_examples=12)
 @given(**cases)
 def test_no_answer_makes_a_run_unpublishable(tmp_path: Path, **case: Any) -> None:
     check(tmp_path, **case)
