@@ -11,12 +11,16 @@ import asyncio
 import contextlib
 import os
 import signal
+import time
+from collections.abc import Iterator
 
 from discovercall.adapter.isolation import prctl
 from discovercall.adapter.process_table import (
     ProcessInfo,
     all_processes,
+    own_child_ids,
     own_children,
+    read_process,
     send,
     send_group,
     ticks_since_boot,
@@ -26,6 +30,12 @@ from discovercall.adapter.watchdog import Watchdog
 _PR_SET_CHILD_SUBREAPER = 36
 _PAGE_SIZE = os.sysconf("SC_PAGE_SIZE")
 _SWEEP_DELAYS_S = (0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128)  # 0.25 s in all
+_SWEEP_S = 1.0
+_QUIET_S = 0.005
+_QUIET_LOOKS = 5
+_SLICE_S = 0.02
+_FREEZE_S = 0.2
+_SWEEP_PAUSE_S = 0.001
 _WATCH_DELAYS_S = (0.01, 0.02, 0.04, 0.08)
 
 _running: set[int] = set()
@@ -44,25 +54,119 @@ class Nursery:
         self._opened = ticks_since_boot()
         self._earlier = {child.identity for child in own_children()}
         self._kept: set[int] = set()
+        self._spared = {pid for pid, _ in self._earlier}
         self._session = os.getsid(0)
         self.watchdog: Watchdog | None = None
 
     def keep(self, pid: int) -> None:
         """Never touch this child."""
         self._kept.add(pid)
+        self._spared.add(pid)
 
-    def orphans(self) -> list[ProcessInfo]:
-        """Living orphans; ended ones are reaped."""
-        found = []
+    def orphans(self) -> Iterator[ProcessInfo]:
+        """Living orphans, each read right before it is handed out; ended ones are reaped."""
+        return (child for child in self._strays() if not child.ended)
+
+    def _strays(self) -> Iterator[ProcessInfo]:
+        """Orphans, living or just reaped."""
         for child in own_children():
             if not self._is_foreign(child):
                 continue
             if child.ended:
                 with contextlib.suppress(ChildProcessError):
                     os.waitpid(child.pid, os.WNOHANG)
-            elif child.session not in _running:
-                found.append(child)
-        return found
+            if child.session not in _running:
+                yield child
+
+    def sweep(self, seconds: float) -> bool:
+        """Kill orphans until none is left; for the end of a run.
+
+        Args:
+            seconds: how long at most. It returns at once where there is none.
+
+        Returns:
+            Whether none is left.
+        """
+        for pause in self.sweeping(seconds):
+            time.sleep(pause)
+        return next(self.orphans(), None) is None
+
+    def sweeping(self, seconds: float) -> Iterator[float]:
+        """Sweep step by step: each item is a pause to make, in seconds.
+
+        In a chain of processes that each fork and exit, every one is a new orphan. The chain is beaten by
+        looking faster than it forks, for a process with a signal pending cannot fork; so there is no pause
+        while it lasts, but for one in every `_SLICE_S` seconds. An orphan that has just ended counts too: it
+        may have been seen too late, with the chain's next one on its way.
+        """
+        if not self._any():
+            return
+        now = time.monotonic()
+        deadline, pause_at, last_seen, empty_looks = now + seconds, now + _SLICE_S, now, 0
+        killed: set[tuple[int, int]] = set()
+        while now < deadline:
+            frozen: set[int] = set()
+            freeze_until = min(now + _FREEZE_S, deadline)
+            while self._freeze(frozen) and time.monotonic() < freeze_until:
+                pass
+            orphans = list(self._strays())
+            new = [orphan for orphan in orphans if orphan.ended or orphan.identity not in killed]
+            for orphan in new:
+                killed.add(orphan.identity)
+                self._kill(orphan)
+            self._release(frozen - {orphan.pid for orphan in orphans})
+            now = time.monotonic()
+            if new:
+                last_seen, empty_looks = now, 0
+            else:
+                empty_looks += 1
+            if now - last_seen >= _QUIET_S and empty_looks >= _QUIET_LOOKS:
+                if not orphans:
+                    return
+                yield _SWEEP_PAUSE_S  # those that are left have yet to end
+            elif now >= pause_at:
+                yield 0.0
+                pause_at = time.monotonic() + _SLICE_S
+
+    def _freeze(self, frozen: set[int]) -> bool:
+        """Stop every child that may be an orphan; whether there was one that is not among `frozen` yet.
+
+        A full look at a process takes longer than a fork, so it comes after this.
+        """
+        before = len(frozen)
+        for pid in own_child_ids():
+            if pid in self._spared or pid in frozen:
+                continue
+            with contextlib.suppress(OSError):
+                session = os.getsid(pid)
+                if session not in (self._session, 0) and session not in _running:
+                    os.kill(pid, signal.SIGSTOP)
+                    frozen.add(pid)
+        return len(frozen) > before
+
+    def _release(self, pids: set[int]) -> None:
+        """Let children go on that were no orphans after all."""
+        for pid in pids:
+            found = read_process(pid)
+            if found is not None and found.parent == os.getpid() and not self._is_foreign(found):
+                self._spared.add(pid)
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGCONT)
+
+    def _any(self) -> bool:
+        """Whether there is an orphan; looks twice, for one that is being handed over can be missed."""
+        return any(next(self._strays(), None) is not None for _ in range(2))
+
+    def _kill(self, orphan: ProcessInfo) -> None:
+        if orphan.ended:
+            return
+        # Its number can't have passed to another process: it is a child that was not reaped.
+        try:
+            os.kill(orphan.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        except PermissionError:
+            self._earlier.add(orphan.identity)  # not ours to end, and no reason to wait for it again
 
     def _is_foreign(self, child: ProcessInfo) -> bool:
         return (
@@ -167,9 +271,11 @@ class Family:
         send_group(self.leader, signal.SIGKILL)
 
     async def sweep(self) -> None:
-        """Kill until nothing is left; once the leader has ended. A quarter of a second at most."""
-        if _nursery is not None and not self._known and not _nursery.orphans():
-            return  # every survivor of an ended leader would be an orphan of ours, or below one
+        """Kill until nothing is left; once the leader has ended. A second at most."""
+        if _nursery is not None:  # every survivor of an ended leader is an orphan of ours, or below one
+            for pause in _nursery.sweeping(_SWEEP_S):
+                await asyncio.sleep(pause)
+            return
         for delay in _SWEEP_DELAYS_S:
             members = self.alive()
             if not members:

@@ -7,7 +7,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 
@@ -33,8 +33,8 @@ class ProcessInfo:
 def read_process(pid: int) -> ProcessInfo | None:
     """One process, or None where it is gone or hidden."""
     try:
-        with open(f"/proc/{pid}/stat", "rb") as stream:
-            data = stream.read()
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as stream:
+            data = stream.readall()
     except OSError:
         return None
     # The command name, in parentheses, may hold anything; fixed fields follow the last parenthesis.
@@ -62,18 +62,26 @@ def all_processes() -> dict[int, ProcessInfo]:
     return {process.pid: process for process in found if process is not None}
 
 
-def own_children() -> list[ProcessInfo]:
-    """Direct children of this process, ended ones included."""
+def own_child_ids() -> list[int]:
+    """Process ids of the direct children of this process, ended ones included."""
     me = os.getpid()
     pids: list[int] | None = None
     with contextlib.suppress(OSError):
         for thread in os.listdir(f"/proc/{me}/task"):
-            with open(f"/proc/{me}/task/{thread}/children", "rb") as stream:
-                pids = (pids or []) + [int(pid) for pid in stream.read().split()]
+            with open(f"/proc/{me}/task/{thread}/children", "rb", buffering=0) as stream:
+                pids = (pids or []) + [int(pid) for pid in stream.readall().split()]
     if pids is None:  # a kernel without `children`
-        return [process for process in all_processes().values() if process.parent == me]
-    found = (read_process(pid) for pid in pids)
-    return [process for process in found if process is not None and process.parent == me]
+        return [process.pid for process in all_processes().values() if process.parent == me]
+    return pids
+
+
+def own_children() -> Iterator[ProcessInfo]:
+    """Direct children of this process, ended ones included, each read right before it is handed out."""
+    me = os.getpid()
+    for pid in own_child_ids():
+        process = read_process(pid)
+        if process is not None and process.parent == me:
+            yield process
 
 
 def ticks_since_boot() -> int:

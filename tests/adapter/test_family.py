@@ -195,3 +195,47 @@ def test_memory_is_hidden(mark):
     print(json.dumps([*found, ctypes.CDLL(None).prctl(get_dumpable)]))
     """
     assert outcome(source, mark) == [1, 0]
+
+
+CHAIN = """
+import os, time
+end = time.monotonic() + {seconds}
+for _ in range({count}):
+    if os.fork() == 0:
+        os.setsid()
+        while time.monotonic() < end:
+            if os.fork():
+                os._exit(0)
+            os.setsid()
+        os._exit(0)
+print("done", flush=True)
+{then}
+"""
+
+
+@pytest.mark.parametrize("count", [1, 20])
+def test_chain_of_forks_does_not_outlive_its_decision(mark, count):
+    source = f"""
+    nursery = become_subreaper()
+    watchdog = others()
+    found = []
+    def left():
+        return len(list(nursery.orphans()))
+    for then, timeout_s in (("", 20.0), ("time.sleep(300)", 0.6)):
+        source = {CHAIN!r}.format(seconds=8, count={count}, then=then)
+        found += [asyncio.run(decide(source, timeout_s)), left(), others() == watchdog]
+    print(json.dumps(found))
+    """
+    assert outcome(source, mark) == ["done\n", 0, True, "timeout", 0, True]
+    assert not marked(mark)
+
+
+def test_chain_of_forks_does_not_outlive_the_run(mark):
+    source = f"""
+    nursery = become_subreaper()
+    source = {CHAIN!r}.format(seconds=8, count=3, then="")
+    subprocess.run([sys.executable, "-c", source], stdout=subprocess.DEVNULL, start_new_session=True)
+    print(json.dumps([nursery.sweep(5), len(list(nursery.orphans())), nursery.sweep(0)]))
+    """
+    assert outcome(source, mark) == [True, 0, True]
+    assert not marked(mark)
