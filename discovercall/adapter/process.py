@@ -7,7 +7,6 @@ import contextlib
 import errno
 import os
 import resource
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +17,7 @@ from discovercall.adapter.failures import AdapterFailure, reported_code
 from discovercall.adapter.family import Family
 from discovercall.adapter.isolation import AdapterUser
 from discovercall.adapter.pipes import InputPipe, OutputPipe
+from discovercall.adapter.removal import remove_tree
 
 KILL_GRACE_S = 1.0
 _REAP_DELAYS_S = (0.0, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128)
@@ -119,10 +119,11 @@ def _limit(pid: int, limits: AdapterLimits) -> None:
 
 
 async def _remove(folder: str) -> None:
+    """Remove a scratch folder; one that can't be removed never changes the outcome of its decision."""
     try:
         os.rmdir(folder)
     except OSError:  # something was left in it, perhaps much
-        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        await asyncio.to_thread(remove_tree, folder)
 
 
 def _start(
