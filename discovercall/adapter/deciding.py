@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from discovercall.adapter.isolation import AdapterUser
 from discovercall.adapter.process import DEFAULT_LIMITS, AdapterLimits, run_adapter
 from discovercall.adapter.protocol import parse_answer, request_bytes
+
+_PARSED_ASIDE_BYTES = 2**16
 
 
 class AdapterProcess:
@@ -49,4 +52,7 @@ class AdapterProcess:
             limits=self._limits,
             user=self._user,
         )
-        return parse_answer(result.stdout)
+        if len(result.stdout) <= _PARSED_ASIDE_BYTES:
+            return parse_answer(result.stdout)
+        # A large deep answer takes seconds, in which other decisions would run out of time unattended.
+        return await asyncio.to_thread(parse_answer, result.stdout)
