@@ -5,10 +5,11 @@ from __future__ import annotations
 import zlib
 
 _GZIP = 16 + zlib.MAX_WBITS
+_MAX_MEMBERS = 1024  # block-wise compressors write one member for 64 KiB or more
 
 
 class BodyTooLarge(Exception):
-    """The decoded body is longer than the limit."""
+    """The body is longer than the limit, decoded or as it came."""
 
 
 class UndecodableBody(Exception):
@@ -18,9 +19,11 @@ class UndecodableBody(Exception):
 class BodyReader:
     """Collects a body, decoding gzip as it comes, so that a small bomb can't fill the memory.
 
+    Bytes that decode to nothing, and gzip members, are bounded as well, for they cost time.
+
     Args:
         content_encoding: the Content-Encoding header; None or `identity` is plain.
-        limit: most bytes that the decoded body may have.
+        limit: most bytes that the body may have, decoded and as it comes.
 
     Raises:
         UndecodableBody: the encoding is neither plain nor gzip.
@@ -33,19 +36,27 @@ class BodyReader:
         self._inflater = zlib.decompressobj(_GZIP) if encoding.endswith("gzip") else None
         self._limit = limit
         self._body = bytearray()
+        self._received = 0
+        self._members = 1
 
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes of the body.
 
         Raises:
             BodyTooLarge: the limit is passed.
-            UndecodableBody: the bytes are no gzip.
+            UndecodableBody: the bytes are no gzip, or are one of too many members.
         """
+        self._received += len(chunk)
+        if self._received > self._limit:
+            raise BodyTooLarge
         if self._inflater is None:
             self._take(chunk)
             return
         while chunk:
             if self._inflater.eof:  # a gzip file may have several members
+                self._members += 1
+                if self._members > _MAX_MEMBERS:
+                    raise UndecodableBody
                 self._inflater = zlib.decompressobj(_GZIP)
             try:
                 inflated = self._inflater.decompress(chunk, self._limit - len(self._body) + 1)
