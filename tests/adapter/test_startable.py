@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 
 import pytest
@@ -66,3 +67,61 @@ def test_scripts_that_cannot_be_started(tmp_path, text, mode, said):
 @pytest.mark.parametrize("line", ["#!/bin/sh", "#! /bin/sh", "#!/bin/sh -e\n", "#!\t/usr/bin/env python3\n"])
 def test_interpreter_lines(tmp_path, line):
     assert check_startable([script(tmp_path, line)])
+
+
+ENV_LINES = [
+    ("{name}", True),
+    ("\t{name}", True),
+    ("-S {name} -u -x", True),
+    ("-S{name} -u", True),
+    ("-vS {name}", True),
+    ("--split-string={name} -u", True),
+    ("-S A=1 B=2 {name} -u", True),
+    ("-S -u HOME {name}", True),
+    ("-S '{name}'", True),
+    ("{name} -u", False),  # without -S, env looks for a command of that whole name
+]
+
+
+@pytest.mark.parametrize(("rest", "starts"), ENV_LINES)
+@pytest.mark.parametrize("installed", [True, False])
+def test_interpreter_that_env_looks_up(tmp_path, rest, starts, installed):
+    """What is said agrees with what the system does."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "cat").symlink_to("/bin/cat")
+    if installed:
+        (tools / "runs-it").write_text("#!/bin/sh\nexit 0\n")
+        (tools / "runs-it").chmod(0o755)
+    path = script(tmp_path, f"#!/usr/bin/env {rest.format(name='runs-it')}\n")
+    environment = {"PATH": str(tools), "HOME": "/"}
+    done = subprocess.run([path], env=environment, cwd="/", capture_output=True, check=False)
+    assert (done.returncode == 0) == (installed and starts)
+    if done.returncode == 0:
+        assert check_startable([path], str(tools)) == [path]
+    else:
+        with pytest.raises(InputError, match=r"its interpreter runs-it.* is not on the adapter's PATH"):
+            check_startable([path], str(tools))
+
+
+@pytest.mark.parametrize(
+    "rest", ["-i /bin/sh", "-S -i sh", "-S PATH=/bin:/usr/bin sh", "-S ${HOME}/sh", "-S 'open", "--help", ""]
+)
+def test_env_lines_that_only_env_can_judge_pass(tmp_path, rest):
+    path = script(tmp_path, f"#!/usr/bin/env {rest}\n")
+    assert check_startable([path], str(tmp_path)) == [path]
+
+
+@pytest.mark.parametrize("line", ["#!bin/sh", "#!/usr", "#!/usr/bin/env -S /no/such/thing", "#!"])
+def test_interpreters_that_are_no_program(tmp_path, monkeypatch, line):
+    monkeypatch.chdir("/")
+    with pytest.raises(InputError, match="its interpreter"):
+        check_startable([script(tmp_path, line + "\n")])
+
+
+def test_interpreter_of_an_interpreter_is_checked(tmp_path):
+    (tmp_path / "middle").write_text("#!/no/such/interpreter\n")
+    (tmp_path / "middle").chmod(0o755)
+    path = script(tmp_path, "#!/usr/bin/env middle\n")
+    with pytest.raises(InputError, match="/no/such/interpreter cannot be run"):
+        check_startable([path], str(tmp_path))
