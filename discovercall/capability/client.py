@@ -27,6 +27,7 @@ from discovercall.capability.exchange import (
 )
 from discovercall.capability.failures import ApiFailure
 from discovercall.capability.pacing import Pacer, Sleep
+from discovercall.capability.redaction import KeyRedaction
 from discovercall.capability.retry import is_retried, retry_wait
 from discovercall.capability.revisions import RevisionCollector
 from discovercall.foundation.clocks import Clock
@@ -116,8 +117,10 @@ class CapabilityClient:
         self._sleep = sleep
         self._pacer = Pacer(requests_per_minute, monotonic, sleep)
         self._watch = AuthorizationWatch()
+        key = validate_api_key(api_key)
+        self._redaction = KeyRedaction(key)
         self._headers = {
-            "Authorization": f"Bearer {validate_api_key(api_key)}",
+            "Authorization": f"Bearer {key}",
             "Content-Type": "application/json",
         }
         try:
@@ -192,6 +195,7 @@ class CapabilityClient:
         session_id: str,
         model: str,
         on_send: Callable[[], None],
+        on_wait: Callable[[bool], None] | None = None,
     ) -> CallAnswer:
         """Execute a tool, which is billed. Sent again after a 429 only, for then it did not happen.
 
@@ -202,6 +206,9 @@ class CapabilityClient:
             session_id: the trial's random id.
             model: name of the model that chose.
             on_send: called once, right before the first request leaves; may raise to forbid it.
+            on_wait: called with True when the API has turned the call away and it is to be sent again later,
+                and with False right before it is sent again. A wait that is broken off has no False: then no
+                call is under way.
 
         Raises:
             ApiFailure: no usable answer; with `requests` 0 nothing was sent.
@@ -218,7 +225,7 @@ class CapabilityClient:
             "model": model,
             "respond_with": "full",
         }
-        answer = await self._request("call", f"/tools/execute?tool_id={component}", body, on_send)
+        answer = await self._request("call", f"/tools/execute?tool_id={component}", body, on_send, on_wait)
         fields = answer if isinstance(answer, dict) else {}
         success = fields.get("success") is True
         cost = fields.get("cost")
@@ -229,7 +236,12 @@ class CapabilityClient:
         )
 
     async def _request(
-        self, operation: Operation, path: str, body: dict[str, Any], on_send: Callable[[], None] | None = None
+        self,
+        operation: Operation,
+        path: str,
+        body: dict[str, Any],
+        on_send: Callable[[], None] | None = None,
+        on_wait: Callable[[bool], None] | None = None,
     ) -> Any:
         content = compact_bytes(body)
         last_answer: Head | None = None
@@ -240,21 +252,28 @@ class CapabilityClient:
                 self._watch.check()
                 if on_send is not None and sent == 0:
                     on_send()
+                if on_wait is not None and sent > 0:
+                    on_wait(False)
                 self._count(operation, first=sent == 0)
                 sent += 1
                 outcome = await self._send(operation, path, content)
                 if outcome.head is not None:
                     last_answer = outcome.head
                     self._watch.answered(outcome.head.status)
-                value, reason_code = await _read(operation, outcome)
+                value, reason_code = await _read(operation, outcome, self._redaction)
                 if reason_code is None:
                     return value
                 if sent > self._limits.retries or not is_retried(operation, reason_code):
                     break
+                if on_wait is not None:
+                    on_wait(True)
                 await self._sleep(retry_wait(_retry_after(outcome), sent - 1, self._clock()))
         finally:
             if last_answer is not None:
-                self.revisions.observe(last_answer.api_revision, last_answer.catalog_revision)
+                self.revisions.observe(
+                    self._redaction.text_or_none(last_answer.api_revision),
+                    self._redaction.text_or_none(last_answer.catalog_revision),
+                )
         self._watch.check()
         raise ApiFailure(reason_code, requests=sent, status=outcome.head.status if outcome.head else None)
 
@@ -277,24 +296,26 @@ class CapabilityClient:
             self.counts.call_requests += 1
 
 
-async def _read(operation: Operation, outcome: Outcome) -> tuple[Any, str | None]:
+async def _read(operation: Operation, outcome: Outcome, redaction: KeyRedaction) -> tuple[Any, str | None]:
     """The answer in a response body, and the reason why there is none."""
     if outcome.body is None:
         return None, outcome.reason_code
     if len(outcome.body) < _READ_ASIDE_BYTES:
-        return _parse(operation, outcome.body)
+        return _parse(operation, outcome.body, redaction)
     # A large deep body takes seconds, in which the time limits of other requests would run out unattended.
-    return await asyncio.to_thread(_parse, operation, outcome.body)
+    return await asyncio.to_thread(_parse, operation, outcome.body, redaction)
 
 
-def _parse(operation: Operation, body: bytes) -> tuple[Any, str | None]:
+def _parse(operation: Operation, body: bytes, redaction: KeyRedaction) -> tuple[Any, str | None]:
     try:
         answer = unwrap(operation, decode(body))
     except JsonError:
         return None, failures.INVALID_RESPONSE
     if isinstance(answer, FailureEnvelope):
         return None, failures.FAILURE_ENVELOPE
-    return answer.value, None
+    if operation == "call" or not redaction.may_be_in(body):  # of a call's result no text is kept
+        return answer.value, None
+    return redaction.value(answer.value), None
 
 
 def _retry_after(outcome: Outcome) -> str | None:

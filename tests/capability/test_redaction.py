@@ -1,0 +1,130 @@
+"""The API repeats the Authorization header wherever it can: the key does not come out of the client."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from discovercall.capability.client import CapabilityClient
+from tests.capability.loopback import KEY, Reply, Seen, answer, serving
+
+AWKWARD = 'k"e\\y/with tab\tand more'
+DEPTH = 20_000
+
+
+def echo(text: str) -> dict[str, Any]:
+    tool = {"tool_id": text, text: [text, {f"a {text} b {text}": None, "n": [1, True, None, [text]]}]}
+    return {"search_id": text, "results": [tool, text, [text], 5]}
+
+
+def escaped(text: str) -> bytes:
+    """JSON with every character of every string escaped."""
+
+    def write(value: Any) -> str:
+        if isinstance(value, str):
+            return '"' + "".join(f"\\u{ord(character):04x}" for character in value) + '"'
+        if isinstance(value, dict):
+            return "{" + ",".join(f"{write(name)}:{write(item)}" for name, item in value.items()) + "}"
+        if isinstance(value, list):
+            return "[" + ",".join(map(write, value)) + "]"
+        return json.dumps(value)
+
+    return write(echo(text)).encode()
+
+
+WRITERS: dict[str, Callable[[str], bytes]] = {
+    "plain": lambda text: json.dumps(echo(text)).encode(),
+    "escaped": escaped,
+    "slashes": lambda text: json.dumps(echo(text)).replace("/", "\\/").encode(),
+    "enveloped": lambda text: json.dumps({"status": "success", "data": echo(text)}).encode(),
+    "large": lambda text: json.dumps(echo(text) | {"padding": "x" * 2**19}).encode(),
+}
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.parametrize("key", [KEY, AWKWARD])
+def test_key_in_an_answer_is_masked(writer, key):
+    def reply(request: Seen) -> Reply:
+        header = request.headers["authorization"]
+        return Reply(
+            WRITERS[writer](header),
+            headers=(("x-qveris-api-version", header), ("x-qveris-catalog-version", f"1 {header}")),
+        )
+
+    async def run() -> tuple[Any, Any, CapabilityClient]:
+        async with serving(reply) as api, api.client(api_key=key) as client:
+            return (
+                await client.discover("q", 10, "s"),
+                await client.inspect(["a"], "s", "s"),
+                client,
+            )
+
+    found, inspected, client = asyncio.run(run())
+    shown = echo("Bearer [redacted]")
+    assert (found.search_id, found.results) == ("Bearer [redacted]", shown["results"])
+    assert inspected.results == shown["results"]
+    assert list(found.results[0]) == ["tool_id", "Bearer [redacted]"]
+    for revision in (client.revisions.api_revision, client.revisions.catalog_revision):
+        assert "[redacted]" in revision
+    assert key not in repr(client.revisions.observations())
+
+
+def test_key_deep_down_is_masked():
+    async def run() -> Any:
+        body = b'{"results":[' + b"[" * DEPTH + json.dumps(KEY).encode() + b"]" * DEPTH + b"]}"
+        async with serving([Reply(body)]) as api, api.client() as client:
+            return (await client.inspect(["a"], "s", "s")).results
+
+    value = asyncio.run(run())
+    while isinstance(value, list):
+        value = value[0]
+    assert value == "[redacted]"
+
+
+def test_other_text_is_kept():
+    body = {"results": [{"a\u00e9\n": 'q"\\/', KEY[:-1]: KEY[1:], "n": [1.5, None, False]}]}
+
+    async def run() -> Any:
+        async with serving([answer(body)]) as api, api.client() as client:
+            return (await client.inspect(["a"], "s", "s")).results
+
+    assert asyncio.run(run()) == body["results"]
+
+
+def test_waits_for_a_retry_of_a_call_are_told():
+    events: list[object] = []
+
+    def reply(request: Seen) -> Reply:
+        events.append("request")
+        tries = events.count("request")
+        return Reply(status=429) if tries < 3 else answer({"success": True, "result": {"a": 1}, "cost": 1})
+
+    async def sleep(seconds: float) -> None:
+        events.append("sleep")
+
+    async def run() -> None:
+        async with serving(reply) as api, api.client(sleep=sleep) as client:
+            await client.call("t", {}, "s", "s", "m", lambda: events.append("send"), events.append)
+
+    asyncio.run(run())
+    turned_away = ["request", True, "sleep", False]
+    assert events == ["send", *turned_away, *turned_away, "request"]
+
+
+def test_call_that_is_broken_off_while_it_waits_is_not_under_way():
+    waits: list[bool] = []
+
+    async def sleep(seconds: float) -> None:
+        raise asyncio.CancelledError
+
+    async def run() -> None:
+        async with serving([Reply(status=429)]) as api, api.client(sleep=sleep) as client:
+            with pytest.raises(asyncio.CancelledError):
+                await client.call("t", {}, "s", "s", "m", lambda: None, waits.append)
+
+    asyncio.run(run())
+    assert waits == [True]
