@@ -3,19 +3,24 @@ effort. Records name it as `<commit>/<name>`, or `<commit>/<cli>-<version>/<effo
 
 from __future__ import annotations
 
-import subprocess
+import asyncio
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from discovercall.adapter.bundled import BundledAdapter
+from discovercall.adapter.failures import AdapterFailure
+from discovercall.adapter.process import AdapterLimits, run_adapter
+from discovercall.adapter.removal import remove_tree
 from discovercall.foundation.errors import InputError
 
 if TYPE_CHECKING:
     from discovercall.adapter.clis.facts import ModelCli
 
 _VERSION_TIMEOUT_S = 30
+_VERSION_LIMITS = AdapterLimits(stdout_characters=10_000, stderr_characters=10_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,8 @@ def identify(
     if adapter.name == "openai-compatible":
         return AdapterIdentity(f"{adapter.name}/{_chat_settings(given, environment, where)}", given)
     if adapter.model_cli is None:
+        if given:
+            raise InputError(f"{adapter.name} takes no arguments", where=where, fix="leave out --adapter-arg")
         return AdapterIdentity(adapter.name, given)
     from discovercall.adapter.authoring import Refusal
     from discovercall.adapter.clis.facts import MODEL_CLIS, check_model
@@ -116,18 +123,43 @@ def installed_version(cli: ModelCli, program: str, environment: Mapping[str, str
     from discovercall.adapter.isolation import hide_memory
 
     hide_memory()  # a foreign program, while this process may hold the catalog key
-    with tempfile.TemporaryDirectory(prefix="model-cli-") as home:
+    home = tempfile.mkdtemp(prefix="model-cli-")
+    try:
         variables = {"PATH": environment.get("PATH", ""), "HOME": home, "TMPDIR": home}
+        printed = _output_of([program, "--version"], variables, home)
+    except AdapterFailure:
+        raise Refusal("start_failed", f"{program} --version does not work") from None
+    finally:
+        remove_tree(home)
+    return parse_version(cli, printed.decode("utf-8", "replace"))
+
+
+def _output_of(command: Sequence[str], variables: Mapping[str, str], folder: str) -> bytes:
+    """Standard output of a command that is held to an adapter's limits, with all that it starts.
+
+    Raises:
+        AdapterFailure: it failed or passed a limit.
+    """
+    outcomes: list[bytes | BaseException] = []
+
+    def run() -> None:
+        running = run_adapter(
+            command, b"", env=variables, timeout_s=_VERSION_TIMEOUT_S, limits=_VERSION_LIMITS, cwd=folder
+        )
         try:
-            done = subprocess.run(
-                [program, "--version"],
-                env=variables,
-                cwd=home,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=_VERSION_TIMEOUT_S,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            raise Refusal("start_failed", f"{program} --version does not work") from None
-    return parse_version(cli, done.stdout.decode("utf-8", "replace"))
+            outcomes.append(asyncio.run(running).stdout)
+        except BaseException as error:
+            outcomes.append(error)
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        run()
+    else:  # a thread may run one loop only
+        thread = threading.Thread(target=run)
+        thread.start()
+        thread.join()
+    outcome = outcomes[0]
+    if isinstance(outcome, BaseException):
+        raise outcome
+    return outcome
