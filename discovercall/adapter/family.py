@@ -35,6 +35,7 @@ _QUIET_S = 0.005
 _QUIET_LOOKS = 5
 _SLICE_S = 0.02
 _FREEZE_S = 0.2
+_STORM_CHILDREN = 256
 _SWEEP_PAUSE_S = 0.001
 _WATCH_DELAYS_S = (0.01, 0.02, 0.04, 0.08)
 
@@ -56,6 +57,7 @@ class Nursery:
         self._kept: set[int] = set()
         self._spared = {pid for pid, _ in self._earlier}
         self._session = os.getsid(0)
+        self._paused = 0
         self.watchdog: Watchdog | None = None
 
     def keep(self, pid: int) -> None:
@@ -63,13 +65,26 @@ class Nursery:
         self._kept.add(pid)
         self._spared.add(pid)
 
+    @contextlib.contextmanager
+    def starting(self) -> Iterator[None]:
+        """While this program starts a child of its own: no orphan is looked for, and what is new is kept."""
+        before = set(own_child_ids())
+        self._paused += 1
+        try:
+            yield
+        finally:
+            for pid in own_child_ids():
+                if pid not in before and pid not in _running:
+                    self.keep(pid)
+            self._paused -= 1
+
     def orphans(self) -> Iterator[ProcessInfo]:
         """Living orphans, each read right before it is handed out; ended ones are reaped."""
         return (child for child in self._strays() if not child.ended)
 
     def _strays(self) -> Iterator[ProcessInfo]:
         """Orphans, living or just reaped."""
-        for child in own_children():
+        for child in () if self._paused else own_children():
             if not self._is_foreign(child):
                 continue
             if child.ended:
@@ -107,8 +122,9 @@ class Nursery:
         while now < deadline:
             frozen: set[int] = set()
             freeze_until = min(now + _FREEZE_S, deadline)
+            active = False
             while self._freeze(frozen) and time.monotonic() < freeze_until:
-                pass
+                active = True
             orphans = list(self._strays())
             new = [orphan for orphan in orphans if orphan.ended or orphan.identity not in killed]
             for orphan in new:
@@ -116,7 +132,7 @@ class Nursery:
                 self._kill(orphan)
             self._release(frozen - {orphan.pid for orphan in orphans})
             now = time.monotonic()
-            if new:
+            if new or active:
                 last_seen, empty_looks = now, 0
             else:
                 empty_looks += 1
@@ -133,16 +149,19 @@ class Nursery:
 
         A full look at a process takes longer than a fork, so it comes after this.
         """
-        before = len(frozen)
-        for pid in own_child_ids():
+        before, reaped = len(frozen), False
+        for pid in () if self._paused else own_child_ids():
             if pid in self._spared or pid in frozen:
                 continue
             with contextlib.suppress(OSError):
                 session = os.getsid(pid)
                 if session not in (self._session, 0) and session not in _running:
                     os.kill(pid, signal.SIGSTOP)
-                    frozen.add(pid)
-        return len(frozen) > before
+                    if os.waitpid(pid, os.WNOHANG)[0] == 0:  # else it had ended: thousands may have
+                        frozen.add(pid)
+                    else:
+                        reaped = True
+        return reaped or len(frozen) > before
 
     def _release(self, pids: set[int]) -> None:
         """Let children go on that were no orphans after all."""
@@ -197,6 +216,16 @@ def become_subreaper() -> Nursery:
     return _nursery
 
 
+def starting_own_child() -> contextlib.AbstractContextManager[None]:
+    """Hold it while this program starts a child that is no adapter, lest it be taken for an orphan."""
+    return contextlib.nullcontext() if _nursery is None else _nursery.starting()
+
+
+def _is_storm() -> bool:
+    """Whether orphans come and go so fast that looking at each would take longer than they take to come."""
+    return _nursery is not None and len(own_child_ids()) > _STORM_CHILDREN
+
+
 class Family:
     """One running adapter, the leader of its own session, and all it started.
 
@@ -245,26 +274,29 @@ class Family:
 
     async def ask_to_end(self, grace_s: float) -> None:
         """SIGTERM to all members; returns when none is left, at the latest after `grace_s` seconds."""
+        if _is_storm():
+            return
         loop = asyncio.get_running_loop()
         deadline = loop.time() + grace_s
         members = self.alive()
         send_group(self.leader, signal.SIGTERM)
         send((member for member in members if member.group != self.leader), signal.SIGTERM)
         delays = iter(_WATCH_DELAYS_S)
-        while members and loop.time() < deadline:
+        while members and loop.time() < deadline and not _is_storm():
             await asyncio.sleep(min(next(delays, _WATCH_DELAYS_S[-1]), max(0.0, deadline - loop.time())))
             members = self.alive()
 
     def kill_now(self) -> list[ProcessInfo]:
-        """SIGKILL to every living member; returns them."""
-        members = self.alive()
+        """SIGKILL to every living member; returns them, but in a storm, which only a sweep ends."""
+        members = [] if _is_storm() else self.alive()
         send_group(self.leader, signal.SIGKILL)
         send(members, signal.SIGKILL)
         return members
 
     def resident_bytes(self) -> int:
         """Memory that the living members hold; pages that they share count for each."""
-        return sum(member.resident_pages for member in self.alive()) * _PAGE_SIZE
+        members = [] if _is_storm() else self.alive()
+        return sum(member.resident_pages for member in members) * _PAGE_SIZE
 
     def kill_group(self) -> None:
         """SIGKILL to what is left of the process group, while the leader is not reaped."""
