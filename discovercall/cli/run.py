@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from discovercall.contract.plan import RunPlan
 
 
+_LAST_SWEEP_S = 2.0
+
+
 def run(
     output: Annotated[Path | None, typer.Option(help="File for the private records; must not exist.")] = None,
     lanes: Annotated[
@@ -187,10 +190,13 @@ def carry_out(prepared: PreparedRun, options: RunOptions) -> RunResult:
 
     hide_memory()
     with connected(prepared, options, os.environ) as connection:
-        become_subreaper()
+        nursery = become_subreaper()
         announce(prepared)
-        with observer_for(prepared.plan) as observer:
-            result = execute_run(prepared, connection, observer, resume=options.resume)
+        try:
+            with observer_for(prepared.plan) as observer:
+                result = execute_run(prepared, connection, observer, resume=options.resume)
+        finally:
+            nursery.sweep(_LAST_SWEEP_S)
     conclude(prepared, result)
     if result.limit is not None:
         raise result.limit

@@ -208,7 +208,13 @@ class Runner:
     async def _run_lane(self, key: TrialKey, identity: Identity, trial: LaneTrial) -> None:
         around = self._around
         self._journal.trial_started(key)
-        failure = await self._outcome(trial)
+        try:
+            failure = await self._outcome(trial)
+        except asyncio.CancelledError:
+            if trial.turned_away:
+                self._journal.call_withdrawn(key)
+                self.state.spend.withdraw(key)
+            raise
         if trial.evidence.attempted:
             self._journal.call_outcome(key, _call_outcome(trial, failure))
             self.state.spend.settle(key, trial.cost)

@@ -51,8 +51,10 @@ class CapabilityApi(Protocol):
         session_id: str,
         model: str,
         on_send: Callable[[], None],
+        on_wait: Callable[[bool], None],
     ) -> CallAnswer:
-        """One billed call; `on_send` runs right before its first request leaves."""
+        """One billed call; `on_send` runs right before its first request leaves, `on_wait` with true when
+        the API has turned it away (429) and false right before the next try."""
 
 
 class GateFailed(Exception):
@@ -120,7 +122,8 @@ class LaneTrial:
         evidence: what was learnt so far, also after a failure.
         before_call: runs right before the billed request leaves, with the price that the tool names;
             may raise to forbid it.
-        calling: true from the moment the billed request is sent until it is answered or has failed.
+        calling: true while a billed request is under way: sent, and neither answered nor turned away.
+        turned_away: true while the API has turned the call away (429), so that nothing was billed.
         cost: credits of the call, where its answer tells.
     """
 
@@ -132,6 +135,7 @@ class LaneTrial:
         self.decide = decide
         self.evidence = Evidence()
         self.calling = False
+        self.turned_away = False
         self.cost: float | None = None
 
     def _learn(self, **facts: Any) -> None:
@@ -236,10 +240,13 @@ class LaneTrial:
             self.calling = True
             self._learn(attempted=True)
 
+        def on_wait(waiting: bool) -> None:
+            self.turned_away, self.calling = waiting, not waiting
+
         try:
             with self._stage("call"):
                 answer = await self.session.api.call(
-                    tool_id, parameters, search_id, self.session.session_id, self.model, on_send
+                    tool_id, parameters, search_id, self.session.session_id, self.model, on_send, on_wait
                 )
         finally:
             self.calling = False

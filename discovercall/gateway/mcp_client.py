@@ -14,6 +14,7 @@ import time
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
+from discovercall.adapter.family import starting_own_child
 from discovercall.gateway.catalog import Tool
 from discovercall.gateway.config import ServerConfig
 from discovercall.gateway.downstream import (
@@ -268,7 +269,11 @@ async def _client(connection: _Connection, log: IO[str]) -> AsyncIterator[Client
             cwd=config.cwd,
         )
         transport = stdio_client(program, errlog=log)  # type: ignore[arg-type]
-        async with Client(transport, message_handler=connection.on_message, cache=None) as client:
+        async with contextlib.AsyncExitStack() as stack:
+            with starting_own_child():
+                client = await stack.enter_async_context(
+                    Client(transport, message_handler=connection.on_message, cache=None)
+                )
             yield client
         return
     import httpx2

@@ -6,6 +6,7 @@ import pytest
 
 from discovercall.contract.journal import read_journal
 from tests.support.bench import finish
+from tests.support.catalog_api import Reply
 from tests.support.records import task
 
 
@@ -98,3 +99,23 @@ def test_a_run_that_an_interrupt_no_longer_cuts_short_is_complete(bench):
     done = finish(process)
     assert done.code == 0, done
     assert bench.records()[0]["metadata"]["catalog_observation_sha256"] != "pending"
+
+
+def test_an_interrupt_while_the_api_turns_a_call_away_bills_nothing(bench):
+    replies = iter([Reply({}, status=429, headers={"retry-after": "30"})])
+    bench.api.before = lambda request: next(replies, None) if request.operation == "call" else None
+    process = bench.start()
+    bench.api.wait_for("call", process)
+    time.sleep(0.3)  # the answer is on its way; the next try comes half a minute later
+    send(process, signal.SIGINT)
+    started = time.monotonic()
+    done = finish(process)
+    assert time.monotonic() - started < 10
+    assert done.code == 130, done
+    assert bench.records() == []
+    assert next(iter(kinds(bench).values())) == ["trial_started", "call_intent", "call_withdrawn"]
+    assert bench.api.count("call") == 1
+    done = finish(bench.start(resume=True))
+    assert done.code == 0, done
+    assert bench.records()[0]["call"]["success"] is True
+    assert bench.api.count("call") == 2
