@@ -36,6 +36,8 @@ from tests.adapters.cli_stage import (
     request_for,
 )
 
+pytestmark = [pytest.mark.slow, pytest.mark.part("model command lines, with stand-ins")]
+
 START_CPU_S = 0.060
 CLIS = ("codex", "claude")
 

@@ -22,6 +22,8 @@ from tests.adapters.deciding import KEY, decide
 from tests.adapters.letters import API_KEY, LETTERS, LetterCatalog, tool_definitions
 from tests.support.models.fake_openai import USAGE, FakeOpenAI
 
+pytestmark = [pytest.mark.slow, pytest.mark.part("whole lanes on model servers")]
+
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = Path(sysconfig.get_path("scripts")) / "discovercall"
 SERVERS = ROOT / "tests" / "support" / "models"

@@ -13,6 +13,8 @@ from discovercall.gateway.listing import run_index
 from discovercall.gateway.server import EmbeddedGateway
 from tests.support.mcp.scripted import NOTHING, Scripted, configure, tool
 
+pytestmark = [pytest.mark.slow, pytest.mark.part("gateway over an MCP server")]
+
 PROGRAM = [sys.executable, "-c", "from discovercall.cli.main import main; main()"]
 OPEN = {"type": "object", "properties": {"filter": {"type": "object"}}}
 SUM = {

@@ -16,6 +16,8 @@ from discovercall.gateway.mcp_face import NAME
 from discovercall.gateway.operations import OPERATIONS, definitions
 from tests.gateway.worlds import BIG, TOOLS, entry
 
+pytestmark = [pytest.mark.slow, pytest.mark.part("parity of the gateway's faces")]
+
 PROGRAM = [sys.executable, "-c", "from discovercall.cli.main import main; main()", "gateway"]
 VOLATILE = ("catalogAgeSeconds", "cachedAgeSeconds")
 DOWN = entry("shed.heat", "Heat the Shed", "Turn the heating of the shed on.", read_only=False)

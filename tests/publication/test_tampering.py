@@ -26,6 +26,8 @@ from tests.publication.runs import (
 )
 from tests.publication.tampering import KINDS, field_paths, get, shape, tampered
 
+pytestmark = [pytest.mark.slow, pytest.mark.part("tampering with every field")]
+
 UNSHARED = "success of an unapproved tool"  # of its trial group, the one whose snapshot is its own
 TASKS = one_task()
 KIND_NAMES = list(outcomes())

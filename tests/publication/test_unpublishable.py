@@ -25,6 +25,8 @@ from discovercall.publication.verification import verify_pair
 from tests.capability.loopback import Reply, Seen, serving
 from tests.publication.runs import APPROVED, GENERATED_AT, KEY, plan, policy, task_set
 
+pytestmark = [pytest.mark.slow, pytest.mark.part("whatever an API answers can be published")]
+
 TASK_SET = replace(task_set(), tasks=task_set().tasks[:1])
 STEM = "2026-11-30-x-rehearsal-v4"
 GITHUB = "gh" + "p_" + "a1B2" * 9
