@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import sys
@@ -62,10 +63,12 @@ def _options(
     ] = False,
 ) -> None:
     del version
+    gc.enable()
 
 
 def main() -> None:
     """Run the command line; a user's mistake is one line on stderr, never a traceback."""
+    gc.disable()  # until a command begins: building the command tree makes no garbage worth looking for
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a character that the terminal lacks must not end a command
             stream.reconfigure(errors="replace")
@@ -94,6 +97,7 @@ def main() -> None:
         _complain(f"{error.filename or 'output'}: {error.strerror or error}")
         _abandon_output()
         code = EXIT_USAGE
+    gc.enable()
     sys.exit(code if isinstance(code, int) else 0)
 
 
