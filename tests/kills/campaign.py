@@ -23,12 +23,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from discovercall.contract.provenance import UNVERSIONED
 from tests.kills.accounts import Accounts, audit, finished_in_journal
 
-TASKS = 4
-TRIALS = 2
+TASKS = 3
+TRIALS = 3
 TOOL = "visualcrossing.timeline.retrieve.v1"
 BASE = Path(sys.executable).parent
+POLICY = Path(__file__).parents[2] / "publication-policy.json"
 _ADAPTER = f"""#!/bin/sh
 request=$(cat)
 task=${{request#*'"task_id":"'}}; task=${{task%%'"'*}}
@@ -47,6 +49,7 @@ class Tally:
     kills: int = 0
     runs: int = 0
     starts: int = 0
+    published: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
 
@@ -57,10 +60,12 @@ class Campaign:
     Args:
         folder: an empty folder for everything.
         seed: of the random times.
+        publish_every: how often a completed run is published and validated: 1 for each.
     """
 
-    def __init__(self, folder: Path, seed: int) -> None:
+    def __init__(self, folder: Path, seed: int, *, publish_every: int = 1) -> None:
         self.folder = folder
+        self.publish_every = publish_every
         self.random = random.Random(seed)
         self.tally = Tally()
         self.base_url = ""
@@ -77,7 +82,7 @@ class Campaign:
             }
             for number in range(TASKS)
         ]
-        self.tasks = folder / "tasks.jsonl"
+        self.tasks = folder / "v1.jsonl"
         self.tasks.write_text("".join(json.dumps(task) + "\n" for task in tasks))
         self.adapter = folder / "adapter"
         self.adapter.write_text(_ADAPTER)
@@ -139,7 +144,40 @@ class Campaign:
             return journal
         accounts = Accounts(TASKS * TRIALS, kept, self._executes())
         self.tally.faults += [f"{output.name}: {fault}" for fault in audit(output, journal, accounts)]
+        if self.tally.runs % self.publish_every == 0:
+            self._publish(output)
         return journal
+
+    def _publish(self, output: Path) -> None:
+        """Publish a completed run as the rehearsal that it is, and check the pair as anybody would."""
+        stem = self.folder / f"{output.stem}-rehearsal-v1"
+        private = stem.with_suffix(".private.jsonl")
+        # A checkout with changes has no commit to name; that alone must not keep its runs from this check.
+        private.write_text(output.read_text().replace(f'"{UNVERSIONED}"', f'"{"0" * 40}"'))
+        files = (stem.with_name(stem.name + ".runs.jsonl"), stem.with_name(stem.name + ".summary.json"))
+        same = ["--tasks", self.tasks, "--format", "json"]
+        published = self._answer(
+            ["publish", *same, "--runs", private, "--output-runs", files[0], "--output-summary", files[1]]
+        )
+        policy = json.loads(POLICY.read_text())["policy_id"]
+        if published.get("policy_id") != policy or not published["published"][0]["rehearsal"]:
+            self.tally.faults.append(f"{output.name}: is not published as a rehearsal: {published}")
+            return
+        validated = self._answer(
+            ["validate", *same, "--runs", files[0], "--summary", files[1], "--policy", POLICY]
+        )
+        if validated.get("ok") is not True:
+            self.tally.faults.append(f"{output.name}: its pair does not validate: {validated}")
+            return
+        self.tally.published += 1
+
+    def _answer(self, arguments: list[Any]) -> dict[str, Any]:
+        command = [str(BASE / "discovercall"), *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+        if done.returncode != 0:
+            return {"exit": done.returncode, "said": (done.stdout + done.stderr)[-300:]}
+        answer: dict[str, Any] = json.loads(done.stdout)
+        return answer
 
     def _start(self, output: Path, mode: str, at: int) -> bool:
         """Start or resume the run; true when it was killed."""
@@ -208,6 +246,7 @@ def main() -> int:
         tally = Campaign(Path(folder), options.seed).run(options.kills)
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(tally.kinds.items()))
     print(f"{tally.kills} kills ({kinds}) in {tally.runs} runs, {tally.starts} starts")
+    print(f"{tally.published} completed runs published as rehearsals and validated")
     for fault in tally.faults:
         print(f"FAULT {fault}")
     print(f"{len(tally.faults)} broken promises")
