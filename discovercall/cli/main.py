@@ -12,20 +12,7 @@ import typer
 from typer.exceptions import TyperException
 
 from discovercall import __version__
-from discovercall.cli import (
-    adapters,
-    cadence,
-    compare,
-    demo,
-    doctor,
-    gateway,
-    invoke,
-    ledger,
-    publish,
-    run,
-    score,
-    validate,
-)
+from discovercall.cli.tree import register
 from discovercall.foundation.errors import EXIT_INTERRUPTED, EXIT_USAGE, DiscovercallError
 
 app = typer.Typer(
@@ -36,18 +23,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("demo")(demo.demo)
-app.command("run")(run.run)
-app.command("score")(score.score)
-app.command("publish")(publish.publish)
-app.command("validate")(validate.validate)
-app.command("compare")(compare.compare)
-app.command("adapters")(adapters.adapters)
-app.command("doctor")(doctor.doctor)
-app.command("ledger")(ledger.ledger)
-app.add_typer(cadence.app, name="cadence")
-app.add_typer(gateway.app, name="gateway")
-app.add_typer(invoke.app, name="invoke")
+register(app)  # commands are rows of tree.COMMANDS
 
 
 def _version(wanted: bool) -> None:
@@ -63,7 +39,6 @@ def _options(
     ] = False,
 ) -> None:
     del version
-    gc.enable()
 
 
 def main() -> None:

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from discovercall.cli.tree import COMMANDS
+
 HEAVY = ("github", "httpx", "mcp", "numpy", "onnxruntime", "rich", "scipy", "starlette", "uvicorn")
 HELP_FACTOR = 1.5
 HELP_EXTRA_SECONDS = 0.150
@@ -62,7 +64,10 @@ try:
 except SystemExit as exit:
     assert not exit.code, exit.code
 """
-    assert not loaded_after(code) & set(HEAVY)
+    loaded = loaded_after(code)
+    assert not loaded & {*HEAVY, "asyncio", "pydantic"}
+    commands = {f"discovercall.cli.{entry.module}" for entry in COMMANDS.values()}
+    assert not loaded & commands
 
 
 def test_help_comes_at_once(cpu_seconds: Callable[[list[str]], float]) -> None:

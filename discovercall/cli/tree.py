@@ -1,0 +1,106 @@
+"""The command tree as a table: the module of a command is imported only when that command is used.
+
+To add a command, write its module and add a row to `COMMANDS`; nothing else is registered anywhere.
+"""
+
+from __future__ import annotations
+
+import gc
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import typer
+from typer.core import TyperCommand
+
+
+class Entry(NamedTuple):
+    """A command or group.
+
+    Attributes:
+        module: Module in `discovercall.cli`.
+        member: Its function, or its `typer.Typer` for a group.
+        help: First paragraph of its own help, repeated here so that the overview needs no import.
+    """
+
+    module: str
+    member: str
+    help: str
+
+
+# In the order in which the overview shows them. A test holds each text equal to the command's own help.
+COMMANDS = {
+    "demo": Entry(
+        "demo",
+        "demo",
+        "Run the benchmark's reference and first-result lanes on the sandbox and show their scores.",
+    ),
+    "run": Entry(
+        "run", "run", "Run a lane: discover, select, inspect, parameterize and, with --execute, call."
+    ),
+    "score": Entry("score", "score", "Score records: per-record scores, rates, intervals, failures by gate."),
+    "publish": Entry(
+        "publish",
+        "publish",
+        "Publish runs: sanitize, validate, score, and put each pair in place as one transaction.",
+    ),
+    "validate": Entry(
+        "validate",
+        "validate",
+        "Check the repository's own files, or with options a task set, a policy, or somebody else's pair.",
+    ),
+    "compare": Entry(
+        "compare",
+        "compare",
+        "Compare two runs: gap with exact test and interval, tasks, power, comparability of catalogs.",
+    ),
+    "adapters": Entry(
+        "adapters", "adapters", "List the bundled adapters and the environment names that each declares."
+    ),
+    "doctor": Entry(
+        "doctor",
+        "doctor",
+        "Say what adapters need here and lack: command, version, key, environment. Nothing is sent.",
+    ),
+    "ledger": Entry("ledger", "ledger", "Print the spend ledger of a run: planned, done, billed, unknown."),
+    "cadence": Entry(
+        "cadence",
+        "app",
+        "The benchmark of a release: planned, approved, run once, proposed as a draft pull request.",
+    ),
+    "gateway": Entry(
+        "gateway", "app", "The tool broker: find, describe and call tools of a world or of MCP servers."
+    ),
+    "invoke": Entry("invoke", "app", "Run the same scenarios in two agent designs on one model."),
+}
+
+
+def register(app: typer.Typer) -> None:
+    """Add every command of the table to the program."""
+    for name, entry in COMMANDS.items():
+        app.command(name, cls=LazyCommand, help=entry.help)(_not_loaded)
+
+
+def load(name: str) -> Any:
+    """The command itself, its module imported."""
+    entry = COMMANDS[name]
+    member = getattr(import_module(f"discovercall.cli.{entry.module}"), entry.member)
+    holder = typer.Typer(rich_markup_mode=None)
+    if isinstance(member, typer.Typer):
+        holder.add_typer(member, name=name)
+    else:
+        holder.command(name)(member)
+    return typer.main.get_group(holder).commands[name]
+
+
+class LazyCommand(TyperCommand):
+    """Stands in the overview for a command, and gives way to it when it is used."""
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """The context of the command itself, so that its options are parsed, and its function is called."""
+        context = load(str(self.name)).make_context(info_name, args, parent, **extra)
+        gc.enable()
+        return context
+
+
+def _not_loaded() -> None:
+    raise AssertionError("a LazyCommand is never invoked")  # pragma: no cover

@@ -1,0 +1,27 @@
+import pytest
+from typer.testing import CliRunner
+
+from discovercall.cli.main import app
+from discovercall.cli.tree import COMMANDS, load
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_overview_says_of_a_command_what_the_command_says_of_itself(name):
+    first_paragraph = load(name).help.split("\n\n")[0]
+    assert COMMANDS[name].help == " ".join(first_paragraph.split())
+
+
+def test_every_command_is_in_the_overview():
+    page = CliRunner().invoke(app, ["--help"]).stdout
+    shown = [line.split()[0] for line in page.partition("Commands:\n")[2].splitlines()]
+    assert shown == list(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_shows_its_own_page(name):
+    page = CliRunner().invoke(app, [name, "--help"])
+    assert page.exit_code == 0
+    options = [name for parameter in load(name).params for name in parameter.opts if name.startswith("--")]
+    words = options or getattr(load(name), "commands", [])
+    assert words
+    assert [word for word in words if word not in page.stdout] == []
