@@ -1,0 +1,176 @@
+"""The bounds that a measurement is held to: `thresholds.json`, strictly read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from discovercall.foundation.ecma_json import JsonError, loads
+from discovercall.foundation.errors import InputError
+from discovercall.foundation.jsonl import read_text
+from discovercall.foundation.models import check
+
+Comparator = Literal["min", "max"]
+Scope = Literal["ambiguous", "lexical", "no_match", "overall", "semantic", "wrong_server"]
+SUPPORTED_VERSION = 1
+Rate = Annotated[float, Field(ge=0, le=1)]
+
+
+class _Border(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class DiscoveryBounds(_Border):
+    """Bounds of one scope; the order of the fields is that of the gates."""
+
+    top1Min: Rate | None = None
+    top3Min: Rate | None = None
+    mrrMin: Rate | None = None
+    wrongServerRateMax: Rate | None = None
+    noMatchCorrectnessMin: Rate | None = None
+    falseRefusalRateMax: Rate | None = None
+    endToEndMin: Rate | None = None
+    usePrecisionMin: Rate | None = None
+    ambiguousHitMin: Rate | None = None
+    refusalAucMin: Rate | None = None
+    capabilityAblationMin: Rate | None = None
+    requiresSemanticLeg: bool = False
+
+
+class InvocationBounds(_Border):
+    """Bounds of calls."""
+
+    validArgumentRateMin: Rate | None = None
+    firstCallSuccessMin: Rate | None = None
+    repairSuccessMin: Rate | None = None
+    schemaErrorRateMin: Rate | None = None
+    offlineHandledRateMin: Rate | None = None
+    errorClarityMin: Rate | None = None
+    mechanicalRepairRateMin: Rate | None = None
+    noContactRateMin: Rate | None = None
+
+
+class ErgonomicsBounds(_Border):
+    """Bounds of what an agent reads."""
+
+    decisionRateMin: Rate | None = None
+    instructionRateMin: Rate | None = None
+    errorDispositionRateMin: Rate | None = None
+    withinBudgetRateMin: Rate | None = None
+    parityRateMin: Rate | None = None
+    anchorRateMin: Rate | None = None
+    groundedRateMin: Rate | None = None
+
+
+class TokensBounds(_Border):
+    """Bounds of the token economy."""
+
+    startupReductionMin: Rate | None = None
+
+
+class CacheBounds(_Border):
+    """Bounds of the cache."""
+
+    redundantCallReductionMin: Rate | None = None
+
+
+class HygieneBounds(_Border):
+    """Bounds of the corpus's own cleanliness."""
+
+    maxFindings: Annotated[int, Field(ge=0)] | None = None
+
+
+class ThresholdsFile(_Border):
+    """`thresholds.json`. What is unset or null is not gated."""
+
+    version: int
+    note: str = Field(default="", alias="_note")
+    discovery: dict[Scope, DiscoveryBounds] = Field(default_factory=dict)
+    discoveryWords: dict[Scope, DiscoveryBounds] = Field(default_factory=dict)
+    invocation: InvocationBounds = Field(default_factory=InvocationBounds)
+    ergonomics: ErgonomicsBounds = Field(default_factory=ErgonomicsBounds)
+    tokens: TokensBounds = Field(default_factory=TokensBounds)
+    cache: CacheBounds = Field(default_factory=CacheBounds)
+    hygiene: HygieneBounds = Field(default_factory=HygieneBounds)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What one metric is held to.
+
+    Attributes:
+        family: member of the result that the metric is in.
+        scope: of discovery; None elsewhere.
+        metric: its name there.
+        comparator: `min` passes at or above the threshold, `max` at or below.
+        threshold: the bound itself.
+        requires_semantic: only a run with the model is held to it.
+    """
+
+    family: str
+    scope: str | None
+    metric: str
+    comparator: Comparator
+    threshold: float
+    requires_semantic: bool = False
+
+    @property
+    def name(self) -> str:
+        """`family.metric`, or `family.scope.metric` in discovery."""
+        return ".".join(part for part in (self.family, self.scope, self.metric) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """All bounds, in the order in which their gates are shown."""
+
+    bounds: tuple[Bound, ...]
+
+
+def load_thresholds(path: Path) -> Thresholds:
+    """Read and check a thresholds file.
+
+    Raises:
+        InputError: names the file and the field.
+    """
+    text, _ = read_text(path)
+    try:
+        value = loads(text)
+    except JsonError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise InputError(f"not valid JSON ({error})", where=f"{path}:{line}") from None
+    return parse_thresholds(value, str(path))
+
+
+def parse_thresholds(value: Any, where: str) -> Thresholds:
+    """Check a parsed thresholds document.
+
+    Raises:
+        InputError: names `where` and the field.
+    """
+    document = check(ThresholdsFile, value, where)
+    if document.version != SUPPORTED_VERSION:
+        raise InputError(
+            f"field version: {document.version} is not supported", where=where, fix=f"use {SUPPORTED_VERSION}"
+        )
+    bounds: list[Bound] = []
+    for family, scopes in (("discovery", document.discovery), ("discoveryWords", document.discoveryWords)):
+        for scope in sorted(scopes):
+            bounds += _bounds(family, scope, scopes[scope], scopes[scope].requiresSemanticLeg)
+    for family in ("invocation", "ergonomics", "tokens", "cache"):
+        bounds += _bounds(family, None, getattr(document, family))
+    if document.hygiene.maxFindings is not None:
+        bounds.append(Bound("hygiene", None, "findings", "max", document.hygiene.maxFindings))
+    return Thresholds(tuple(bounds))
+
+
+def _bounds(family: str, scope: str | None, group: BaseModel, semantic: bool = False) -> list[Bound]:
+    found = []
+    for field, threshold in group:
+        if threshold is not None and not isinstance(threshold, bool):
+            comparator: Comparator = "min" if field.endswith("Min") else "max"
+            found.append(Bound(family, scope, field[:-3], comparator, float(threshold), semantic))
+    return found
