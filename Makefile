@@ -9,7 +9,7 @@ WORKFLOWS := $(wildcard action.yml .github/workflows)
 COMPILE = $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-config
 
-.PHONY: setup test test-all kill-test lint requirements demo picture clean
+.PHONY: setup test test-all kill-test lint requirements schemas demo picture clean
 
 setup: $(STAMP)
 
@@ -46,6 +46,10 @@ requirements: $(STAMP)
 	$(COMPILE) --output-file requirements/runtime.txt pyproject.toml
 	$(COMPILE) --all-extras --constraint requirements/runtime.txt --output-file requirements/dev.txt pyproject.toml
 	$(COMPILE) --extra github --constraint requirements/runtime.txt --output-file requirements/image.txt pyproject.toml
+
+# The files in schemas/, from the models.
+schemas: $(STAMP)
+	$(BIN)/python tools/schemas.py
 
 # The README's picture, drawn from a real demo.
 picture: $(STAMP)

@@ -18,16 +18,8 @@ from discovercall.cli.main import main
 from discovercall.foundation.resources import resource_path
 from discovercall.invocation.benchmark import read_report
 from discovercall.invocation.markdown import to_markdown
-from discovercall.invocation.schemas import schemas
 from tests.invocation.running import PROGRAM, bundles, environment, invoke, live, read
 from tests.invocation.streams import KEY, StreamServer, Where
-
-
-def test_the_schemas_are_current() -> None:
-    for name, data in schemas().items():
-        assert resource_path("schemas", name).read_bytes() == data, (
-            "write it with: python -m discovercall.invocation.schemas"
-        )
 
 
 def test_a_report_with_failures_fits_its_schema_and_reads_well(tmp_path: Path) -> None:

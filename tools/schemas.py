@@ -1,6 +1,6 @@
-"""JSON Schemas of every file format, generated from the models.
+"""JSON Schemas of every file format and every JSON output, generated from the models.
 
-    python -m discovercall.publication.schemas [--check] [FOLDER]
+    python tools/schemas.py [--check] [FOLDER]
 
 writes them to `schemas/`, or with `--check` says which are not current (exit 1). Rules that compare two
 fields are in the schemas where JSON Schema can say them; `discovercall validate` knows them all.
@@ -13,24 +13,29 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import TypeAdapter
 
 from discovercall.contract.task_model import TaskLine
 from discovercall.foundation.ecma_json import pretty
 from discovercall.foundation.files import write_atomic
-from discovercall.foundation.resources import resource_path
+from discovercall.invocation.config import ConfigFile
+from discovercall.invocation.report_model import Report
 from discovercall.publication.policy import PolicyV1, PolicyV2
 from discovercall.publication.private_record import PrivateRecord, PrivateRecordV1
 from discovercall.publication.public_record import PublicRecord
 from discovercall.publication.summary_model import Summary
 
+FOLDER = Path(__file__).parents[1] / "schemas"
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_MODELS: dict[str, tuple[str, type[BaseModel] | Any]] = {
+# By the schema's name: its title, and a pydantic model, a union of such or a TypedDict.
+_MODELS: dict[str, tuple[str, Any]] = {
     "task": ("One line of a task set", TaskLine),
     "private-record": ("One line of private records, method v2 or v1", PrivateRecord | PrivateRecordV1),
     "public-record": ("One line of public records", PublicRecord),
     "summary": ("A summary", Summary),
     "publication-policy": ("A publication policy, version 1 or 2", PolicyV1 | PolicyV2),
+    "invocation-config": ("Configuration of the agent invocation benchmark", ConfigFile),
+    "invocation-report": ("Report of the agent invocation benchmark", Report),
 }
 
 
@@ -40,8 +45,7 @@ def schemas() -> dict[str, dict[str, Any]]:
 
 
 def _schema(title: str, model: Any) -> dict[str, Any]:
-    schema = _tidy(TypeAdapter(model).json_schema())
-    return {"$schema": _DIALECT, "title": title, **schema}
+    return {"$schema": _DIALECT, "title": title, **_tidy(TypeAdapter(model).json_schema())}
 
 
 def _tidy(schema: Any) -> Any:
@@ -58,23 +62,24 @@ def _tidy(schema: Any) -> Any:
     }
 
 
-def _main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m discovercall.publication.schemas")
-    parser.add_argument("folder", nargs="?", type=Path, default=resource_path("schemas"))
+def main(arguments: list[str]) -> int:
+    """Write or check the schemas; exit status 1 when checking finds one that is not current."""
+    parser = argparse.ArgumentParser(prog="python tools/schemas.py")
+    parser.add_argument("folder", nargs="?", type=Path, default=FOLDER)
     parser.add_argument("--check", action="store_true", help="write nothing, say what is not current")
     options = parser.parse_args(arguments)
     stale = []
     for name, schema in schemas().items():
         path, data = options.folder / name, pretty(schema).encode() + b"\n"
         if not path.is_file() or path.read_bytes() != data:
-            stale.append(str(path))
+            stale.append(path)
             if not options.check:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_atomic(path, data, mode=0o644)
-    for path_name in stale:
-        print(f"{'not current' if options.check else 'written'}: {path_name}")
+    for path in stale:
+        print(f"{'not current' if options.check else 'written'}: {path}")
     return 1 if stale and options.check else 0
 
 
 if __name__ == "__main__":
-    sys.exit(_main(sys.argv[1:]))
+    sys.exit(main(sys.argv[1:]))
