@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table
+from discovercall.report.model import Comparability, Gap
+from discovercall.report.numbers import percent, percent_interval, points, points_interval
+from discovercall.report.reading import comparability_of, gap_of
 
-from discovercall.report.terminal import percent, percent_interval, plain
+if TYPE_CHECKING:
+    from rich.console import Console
 
 LABELS = {
     "selection_grounded_rate": "Selection grounded",
@@ -20,47 +22,45 @@ LABELS = {
 }
 
 
-def points(value: float | None) -> str:
-    """A difference of rates in percentage points, signed."""
-    return "–" if value is None else f"{value * 100:+.1f} points"
-
-
-def gap_sentence(gap: Mapping[str, Any]) -> str:
+def gap_sentence(gap: Gap | Mapping[str, Any]) -> str:
     """The gap with its interval and exact test; says where no test could have found anything."""
-    low, high = (f"{limit * 100:+.1f}" for limit in gap["interval_95"])
-    text = f"A − B: {points(gap['points'])}, 95% interval [{low}, {high}], exact p = {gap['p_value']:.3g}"
-    if gap["differing_tasks"] < gap["differing_tasks_needed"]:
+    gap = gap_of(gap)
+    text = (
+        f"A − B: {points(gap.points)}, 95% interval {points_interval(gap.interval_95)},"
+        f" exact p = {gap.p_value:.3g}"
+    )
+    if not gap.could_differ:
         text += (
-            f". {gap['differing_tasks']} task(s) differ; p ≤ .05 needs at least"
-            f" {gap['differing_tasks_needed']} in one direction"
+            f". {gap.differing_tasks} task(s) differ; p ≤ .05 needs at least"
+            f" {gap.differing_tasks_needed} in one direction"
         )
     return text
 
 
-def comparability_sentence(found: Mapping[str, Any]) -> str:
+def comparability_sentence(found: Comparability | Mapping[str, Any]) -> str:
     """What the discovery lists allow to be said about the gap."""
-    if found["same_discovery"] is None:
+    found = comparability_of(found)
+    if found.same_discovery is None:
         return (
-            f"For {found['unknown_trials']} of {found['trials']} trials the records don't say what discovery"
+            f"For {found.unknown_trials} of {found.trials} trials the records don't say what discovery"
             " listed: whether the catalogs were the same is unknown."
         )
-    if found["same_discovery"]:
+    if found.same_discovery:
         return "Both runs saw the same discovery lists in every trial: the gap is a routing effect."
-    tasks = ", ".join(found["differing_tasks"])
+    tasks = ", ".join(found.differing_tasks)
     text = (
-        f"The runs saw different catalogs: other discovery lists in {found['differing_trials']} of"
-        f" {found['trials']} trials ({tasks}). The gap mixes routing with catalog drift."
+        f"The runs saw different catalogs: other discovery lists in {found.differing_trials} of"
+        f" {found.trials} trials ({tasks}). The gap mixes routing with catalog drift."
     )
-    if found["mean_overlap"] is not None:
-        text += (
-            f" Where lists differ, they share {found['mean_overlap'] * 100:.0f}% of their tools on average."
-        )
+    if found.mean_overlap is not None:
+        text += f" Where lists differ, they share {found.mean_overlap * 100:.0f}% of their tools on average."
     return text
 
 
-def power_sentence(gap: Mapping[str, Any]) -> str:
+def power_sentence(gap: Gap | Mapping[str, Any]) -> str:
     """What such a comparison can find at all."""
-    needed, smallest = gap["tasks_needed_for_5_points"], gap["smallest_detectable"]
+    gap = gap_of(gap)
+    needed, smallest = gap.tasks_needed_for_5_points, gap.smallest_detectable
     parts = []
     if smallest is not None:
         parts.append(f"the smallest gap it would have found with 80% power is {smallest * 100:.1f} points")
@@ -73,8 +73,13 @@ def power_sentence(gap: Mapping[str, Any]) -> str:
 
 def print_comparison(report: Mapping[str, Any], console: Console | None = None) -> None:
     """Print metrics side by side, the gap, the tasks it comes from, and what may be claimed."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from discovercall.report.terminal import plain
+
     console = console or Console()
-    models, gap = report["models"], report["gap"]
+    models, gap = report["models"], gap_of(report["gap"])
     table = Table()
     table.add_column("")
     for letter, model in zip("AB", models, strict=True):
@@ -86,10 +91,10 @@ def print_comparison(report: Mapping[str, Any], console: Console | None = None) 
         table.add_row(label, *(percent(m[field]) for m in models))
     console.print(table)
     console.print(gap_sentence(gap), style="bold", highlight=False)
-    for direction, label in (("better", "A better"), ("worse", "A worse")):
-        if gap[direction]:
-            console.print(plain(f"{label} on {len(gap[direction])}: {', '.join(gap[direction])}"))
-    console.print(f"Equal on {len(gap['equal'])} tasks.", highlight=False)
+    for label, tasks in (("A better", gap.better), ("A worse", gap.worse)):
+        if tasks:
+            console.print(plain(f"{label} on {len(tasks)}: {', '.join(tasks)}"))
+    console.print(f"Equal on {len(gap.equal)} tasks.", highlight=False)
     console.print(f"Power: {power_sentence(gap)}", highlight=False)
     console.print(plain(comparability_sentence(report["comparability"])))
     console.print(

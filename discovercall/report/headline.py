@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from discovercall.report.comparison import points
 from discovercall.report.markdown import code, table
-from discovercall.report.release import share
-from discovercall.report.terminal import percent_interval
+from discovercall.report.model import Comparability, Gap, Run
+from discovercall.report.numbers import percent_interval, points, share
+from discovercall.report.reading import run_of
 
 LANGUAGES = ("en", "zh")
 
@@ -73,7 +73,7 @@ _PHRASES = {"en": _EN, "zh": _ZH}
 _POINTS_ZH = "{:+.1f} 个百分点"
 
 
-def headline_page(report: Mapping[str, Any] | None, language: str) -> str:
+def headline_page(report: Run | Mapping[str, Any] | None, language: str) -> str:
     """One page.
 
     Args:
@@ -82,63 +82,61 @@ def headline_page(report: Mapping[str, Any] | None, language: str) -> str:
     """
     say = _PHRASES[language]
     lines = [say["title"], "", say["other"], "", say["generated"], ""]
-    lines += [say["none"]] if report is None else _result(report, say, language)
+    lines += [say["none"]] if report is None else _result(run_of(report), say, language)
     return "\n".join(lines) + "\n"
 
 
-def _result(report: Mapping[str, Any], say: Mapping[str, str], language: str) -> list[str]:
-    lanes = report["lanes"]
+def _result(report: Run, say: Mapping[str, str], language: str) -> list[str]:
+    lanes = report.lanes
     rows = [
         [
-            say[lane["lane"]],
-            code(lane["model"]),
-            share(lane["counts"]["workflow_success"]),
-            percent_interval(lane["headline_95"]),
+            say[lane.lane],
+            code(lane.model),
+            share(lane.success),
+            percent_interval(lane.headline_95),
         ]
         for lane in lanes
     ]
     measured = say["measured"].format(
-        sha=code(report["release_sha"][:12]),
-        date=report["date"],
-        version=report["task_set"]["version"],
-        tasks=report["tasks"],
-        trials=report["trials"],
-        records=report["records_per_lane"],
+        sha=code(report.release_sha[:12]),
+        date=report.date,
+        version=report.task_set_version,
+        tasks=report.tasks,
+        trials=report.trials,
+        records=report.records_per_lane,
     )
-    evidence = say["evidence"].format(reference=lanes[0]["stem"], configured=lanes[1]["stem"])
+    evidence = say["evidence"].format(reference=lanes[0].stem, configured=lanes[1].stem)
     paragraphs = [
         measured,
         "\n".join(
             table([say[name] for name in ("lane", "model", "success", "interval")], rows, right=(2, 3))
         ),
-        " ".join(_gap(report["gap"], say, language)),
-        _lists(report["comparability"], say),
-        _revision(lanes[1]["provenance"]["model_revision"], say),
+        " ".join(_gap(report.gap, say, language)),
+        _lists(report.comparability, say),
+        _revision(lanes[1].provenance["model_revision"], say),
         say["caveat"],
         evidence,
     ]
     return "\n\n".join(paragraphs).split("\n")
 
 
-def _gap(gap: Mapping[str, Any] | None, say: Mapping[str, str], language: str) -> list[str]:
+def _gap(gap: Gap | None, say: Mapping[str, str], language: str) -> list[str]:
     if gap is None:
         return [say["no_gap"]]
-    low, high = (f"{limit * 100:+.1f}" for limit in gap["interval_95"])
-    shown = points(gap["points"]) if language == "en" else _POINTS_ZH.format(gap["points"] * 100)
-    parts = [say["gap"].format(points=shown, low=low, high=high, p=f"{gap['p_value']:.3g}")]
-    if gap["points"] < 0:
+    low, high = (f"{limit * 100:+.1f}" for limit in gap.interval_95)
+    shown = points(gap.points) if language == "en" else _POINTS_ZH.format(gap.points * 100)
+    parts = [say["gap"].format(points=shown, low=low, high=high, p=f"{gap.p_value:.3g}")]
+    if gap.points < 0:
         parts.append(say["negative"])
-    if gap["differing_tasks"] < gap["differing_tasks_needed"]:
-        parts.append(
-            say["few"].format(differing=gap["differing_tasks"], needed=gap["differing_tasks_needed"])
-        )
+    if not gap.could_differ:
+        parts.append(say["few"].format(differing=gap.differing_tasks, needed=gap.differing_tasks_needed))
     return parts
 
 
-def _lists(found: Mapping[str, Any], say: Mapping[str, str]) -> str:
-    if found["same_discovery"]:
+def _lists(found: Comparability, say: Mapping[str, str]) -> str:
+    if found.same_discovery:
         return say["same"]
-    return say["other_lists"].format(differing=found["differing_trials"], trials=found["trials"])
+    return say["other_lists"].format(differing=found.differing_trials, trials=found.trials)
 
 
 def _revision(revision: str, say: Mapping[str, str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Sequence
 
 DASH = "–"
@@ -11,12 +12,23 @@ _CUT = "\n\n*Cut here: the rest is in the results section of this branch.*\n"
 
 
 def code(text: str) -> str:
-    """Foreign text as inline code: nothing in it is a link, a mention, HTML or the end of a table cell."""
-    flat = " ".join(text.split()).replace("|", "\\|")
+    """Foreign text as inline code: nothing in it is a link, a mention, HTML or the end of a table cell.
+
+    Text that runs from right to left is isolated, so that it turns nothing around it; characters that steer
+    the direction of text become U+FFFD.
+    """
+    flat = isolated(" ".join(text.split())).replace("|", "\\|")
     longest = max((len(run) for run in _backtick_runs(flat)), default=0)
     fence = "`" * (longest + 1)
     space = " " if longest else ""
     return f"{fence}{space}{flat}{space}{fence}" if flat else DASH
+
+
+def isolated(text: str) -> str:
+    """The text without control or format characters, between FSI and PDI where some of it runs leftward."""
+    plain = "".join("\ufffd" if unicodedata.category(sign) in ("Cc", "Cf") else sign for sign in text)
+    leftward = any(unicodedata.bidirectional(sign) in ("R", "AL", "AN") for sign in plain)
+    return f"\u2068{plain}\u2069" if leftward else plain
 
 
 def _backtick_runs(text: str) -> Iterable[str]:

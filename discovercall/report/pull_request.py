@@ -7,6 +7,8 @@ from typing import Any
 
 from discovercall.report.charts import gates_chart, tasks_chart
 from discovercall.report.markdown import code, cut, table
+from discovercall.report.model import Run
+from discovercall.report.reading import run_of
 from discovercall.report.release import (
     LANE_NAMES,
     catalog_sentence,
@@ -30,8 +32,9 @@ CHECKLIST = (
 )
 
 
-def pull_request_body(report: Mapping[str, Any]) -> str:
+def pull_request_body(report: Run | Mapping[str, Any]) -> str:
     """The body, cut to what GitHub takes."""
+    report = run_of(report)
     lines = [
         *rehearsal_note(report),
         *headline(report),
@@ -42,7 +45,7 @@ def pull_request_body(report: Mapping[str, Any]) -> str:
         "",
         "### Where trials ended",
         "",
-        *gates_chart(report["lanes"], LANE_NAMES, report["records_per_lane"]),
+        *gates_chart(report.lanes, LANE_NAMES, report.records_per_lane),
         "",
         *_tasks(report),
         "### Failures by first failed gate",
@@ -70,35 +73,34 @@ def pull_request_body(report: Mapping[str, Any]) -> str:
     return cut("\n".join(lines) + "\n")
 
 
-def _tasks(report: Mapping[str, Any]) -> list[str]:
-    chart = tasks_chart(report["successes_by_task"], report["trials"])
-    trials = report["trials"]
+def _tasks(report: Run) -> list[str]:
+    trials = report.trials
+    chart = tasks_chart(report.successes_by_task, trials)
     rows = [
-        [str(number), code(task["task"]), *("–" if n is None else f"{n}/{trials}" for n in task["successes"])]
-        for number, task in enumerate(report["successes_by_task"], 1)
+        [str(number), code(task.task), *("–" if n is None else f"{n}/{trials}" for n in task.successes)]
+        for number, task in enumerate(report.successes_by_task, 1)
     ]
     listing = table(["", "Task", "Reference", "Configured model"], rows, right=(0, 2, 3))
     return [*chart, "", "<details><summary>All tasks</summary>", "", *listing, "", "</details>", ""]
 
 
-def _cost(report: Mapping[str, Any]) -> list[str]:
-    spent = report["spent"]
-    digest = report["plan_digest"]
+def _cost(report: Run) -> list[str]:
+    spent, digest = report.spent, report.plan_digest
     lines = [f"Plan digest: {code(digest) if digest else 'unknown (rendered from the pairs alone)'}."]
-    if report["bundle_sha256"]:
-        lines.append(f"Bundle SHA-256: {code(report['bundle_sha256'])}.")
+    if report.bundle_sha256:
+        lines.append(f"Bundle SHA-256: {code(report.bundle_sha256)}.")
     if spent is not None:
-        credits = f", {spent['credits']:g} credits as the API reported" if spent["credits"] else ""
+        credits = f", {spent.credits:g} credits as the API reported" if spent.credits else ""
         lines.append(
-            f"Billed calls: {spent['billed_calls']}{credits}, in attempt {spent['attempt']}"
-            f" (earlier attempts that may have billed: {spent['accepted_attempts']})."
+            f"Billed calls: {spent.billed_calls}{credits}, in attempt {spent.attempt}"
+            f" (earlier attempts that may have billed: {spent.accepted_attempts})."
         )
     return lines
 
 
-def reproduce(report: Mapping[str, Any]) -> list[str]:
+def reproduce(report: Run) -> list[str]:
     """How anybody checks the figures again, and how the run is repeated."""
-    stems = [lane["stem"] for lane in report["lanes"]]
+    stems = [lane.stem for lane in report.lanes]
     pairs = " ".join(f"results/{stem}" for stem in stems)
     return [
         "### Reproduce",
@@ -114,9 +116,9 @@ def reproduce(report: Mapping[str, Any]) -> list[str]:
         "Run the same plan again from a checkout of the release:",
         "",
         "```sh",
-        f"git checkout {report['release_sha']}",
-        f"discovercall cadence plan --release-sha {report['release_sha']} --date {report['date']}"
-        f"{' --rehearsal' if report['rehearsal'] else ''} --out plan.json",
+        f"git checkout {report.release_sha}",
+        f"discovercall cadence plan --release-sha {report.release_sha} --date {report.date}"
+        f"{' --rehearsal' if report.rehearsal else ''} --out plan.json",
         "discovercall cadence run --plan plan.json --private ../private --bundle ../bundle",
         "```",
     ]

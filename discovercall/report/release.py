@@ -1,18 +1,21 @@
 """A release's results in Markdown: the results section, and what the pull request's body shares with it.
 
-Renders the plain object that `cadence document --format json` prints.
+Takes a run of the report model, or the plain object that `cadence document --format json` prints.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from discovercall.report.comparison import comparability_sentence, points, power_sentence
-from discovercall.report.markdown import DASH, code, table
-from discovercall.report.terminal import percent, percent_interval
+from discovercall.report.comparison import comparability_sentence, power_sentence
+from discovercall.report.markdown import code, table
+from discovercall.report.model import Lane, Run
+from discovercall.report.numbers import DASH, decimal, percent_interval, points, points_interval, share
+from discovercall.report.reading import run_of
 
-Report = Mapping[str, Any]
+Report = Run | Mapping[str, Any]
 _METRICS = (
     ("Completed", "completed"),
     ("Called", "executed"),
@@ -38,18 +41,12 @@ _PROVENANCE = (
 )
 
 
-def share(counted: Sequence[int] | None) -> str:
-    """`98.1% (53/54)` from counts; a dash where they are unknown, or nothing was to be counted."""
-    if counted is None or counted[1] == 0:
-        return DASH
-    return f"{percent(counted[0] / counted[1])} ({counted[0]}/{counted[1]})"
-
-
 def results_section(report: Report) -> str:
     """The results section, complete in itself."""
-    kind = "Rehearsal" if report["rehearsal"] else "Results"
+    report = run_of(report)
+    kind = "Rehearsal" if report.rehearsal else "Results"
     lines = [
-        f"# {kind}: release {code(report['release_sha'][:12])}, {report['date']}",
+        f"# {kind}: release {code(report.release_sha[:12])}, {report.date}",
         "",
         *rehearsal_note(report),
         *headline(report),
@@ -77,128 +74,122 @@ def results_section(report: Report) -> str:
     return "\n".join(lines) + "\n"
 
 
-def rehearsal_note(report: Report) -> list[str]:
+def rehearsal_note(report: Run) -> list[str]:
     """What marks a rehearsal; nothing for a real run."""
-    if not report["rehearsal"]:
+    if not report.rehearsal:
         return []
+    adapter = code(str(report.lanes[1].provenance["adapter_revision"]))
     return [
         "> **This is a rehearsal on the embedded sandbox. It is no result of any model.**",
-        f"> The configured-model lane was run by {code(_revision(report, 1))}.",
+        f"> The configured-model lane was run by {adapter}.",
         "",
     ]
 
 
-def _revision(report: Report, lane: int) -> str:
-    return str(report["lanes"][lane]["provenance"]["adapter_revision"])
-
-
-def headline(report: Report) -> list[str]:
+def headline(report: Run) -> list[str]:
     """Strict success of both lanes in two lines."""
     return [
-        f"- {LANE_NAMES[lane['lane']]} {code(lane['model'])}: strict success"
-        f" **{share(lane['counts']['workflow_success'])}**,"
-        f" 95% over tasks {percent_interval(lane['headline_95'])}"
-        for lane in report["lanes"]
+        f"- {LANE_NAMES[lane.lane]} {code(lane.model)}: strict success"
+        f" **{share(lane.success)}**,"
+        f" 95% over tasks {percent_interval(lane.headline_95)}"
+        for lane in report.lanes
     ]
 
 
-def result_table(report: Report) -> list[str]:
+def result_table(report: Run) -> list[str]:
     """All rates of both lanes with counts and intervals."""
-    lanes = report["lanes"]
+    lanes = report.lanes
     rows = [
         [
             "**Strict workflow success**",
-            *(f"**{share(lane['counts']['workflow_success'])}**" for lane in lanes),
+            *(f"**{share(lane.success)}**" for lane in lanes),
         ],
-        ["95% over tasks (headline)", *(percent_interval(lane["headline_95"]) for lane in lanes)],
-        ["95% bootstrap (method v2)", *(percent_interval(lane["bootstrap_95"]) for lane in lanes)],
-        *([label, *(share(lane["counts"][field]) for lane in lanes)] for label, field in _METRICS),
+        ["95% over tasks (headline)", *(percent_interval(lane.headline_95) for lane in lanes)],
+        ["95% bootstrap (method v2)", *(percent_interval(lane.bootstrap_95) for lane in lanes)],
+        *([label, *(share(lane.counts[field]) for lane in lanes)] for label, field in _METRICS),
     ]
-    header = ["", *(f"{LANE_NAMES[lane['lane']]}<br>{code(lane['model'])}" for lane in lanes)]
+    header = ["", *(f"{LANE_NAMES[lane.lane]}<br>{code(lane.model)}" for lane in lanes)]
     return table(header, rows, right=(1, 2))
 
 
-def gap_lines(report: Report) -> list[str]:
+def gap_lines(report: Run) -> list[str]:
     """The gap with its denominator, interval and exact test; a negative one is said plainly."""
-    gap = report["gap"]
+    gap = report.gap
     if gap is None:
-        return [f"The gap is unknown: {report['gap_refused'] or 'a lane has no rate'}."]
-    low, high = (f"{limit * 100:+.1f}" for limit in gap["interval_95"])
-    tasks, trials = report["tasks"], report["trials"]
-    counts = [lane["counts"]["workflow_success"] for lane in report["lanes"]]
+        return [f"The gap is unknown: {report.gap_refused or 'a lane has no rate'}."]
+    counts = " − ".join("–" if c is None else f"{c.passed}/{c.of}" for c in (x.success for x in report.lanes))
     lines = [
-        f"**Gap (reference − configured model): {points(gap['points'])}**"
-        f" ({counts[0][0]}/{counts[0][1]} − {counts[1][0]}/{counts[1][1]}; {tasks} tasks × {trials} trials),"
-        f" 95% [{low}, {high}], exact sign-flip test over tasks p = {gap['p_value']:.3g}."
+        f"**Gap (reference − configured model): {points(gap.points)}**"
+        f" ({counts}; {report.tasks} tasks × {report.trials} trials),"
+        f" 95% {points_interval(gap.interval_95)}, exact sign-flip test over tasks p = {gap.p_value:.3g}."
     ]
-    if gap["points"] < 0:
+    if gap.points < 0:
         lines.append("**The gap is negative: the configured model scored higher than the reference.**")
-    if gap["differing_tasks"] < gap["differing_tasks_needed"]:
+    if not gap.could_differ:
         lines.append(
-            f"{gap['differing_tasks']} task(s) differ; p ≤ .05 needs at least"
-            f" {gap['differing_tasks_needed']} in one direction, so no difference could have been shown."
+            f"{gap.differing_tasks} task(s) differ; p ≤ .05 needs at least"
+            f" {gap.differing_tasks_needed} in one direction, so no difference could have been shown."
         )
-    for label, field in (
-        ("The reference did better on", "better"),
-        ("The configured model did better on", "worse"),
+    for label, tasks in (
+        ("The reference did better on", gap.better),
+        ("The configured model did better on", gap.worse),
     ):
-        if gap[field]:
-            lines.append(f"{label} {', '.join(code(task) for task in gap[field])}.")
+        if tasks:
+            lines.append(f"{label} {', '.join(code(task) for task in tasks)}.")
     sentence = power_sentence(gap)
     lines.append(sentence[0].upper() + sentence[1:])
     return [part for line in lines for part in (line, "")][:-1]
 
 
-def failure_table(report: Report) -> list[str]:
+def failure_table(report: Run) -> list[str]:
     """Strict failures by stage, reason and task."""
     rows = [
         [
-            LANE_NAMES[lane["lane"]],
-            failure["stage"],
-            code(failure["reason"]) if failure["reason"] else DASH,
-            str(failure["count"]),
-            ", ".join(f"{code(task)} {count}" for task, count in failure["tasks"].items()),
+            LANE_NAMES[lane.lane],
+            failure.stage,
+            code(failure.reason) if failure.reason else DASH,
+            str(failure.count),
+            ", ".join(f"{code(task)} {count}" for task, count in failure.tasks.items()),
         ]
-        for lane in report["lanes"]
-        for failure in lane["failures"]
+        for lane in report.lanes
+        for failure in lane.failures
     ]
     if not rows:
         return ["No strict failure."]
     return table(["Lane", "First failed gate", "Reason", "Trials", "Tasks (trials)"], rows, right=(3,))
 
 
-def catalog_sentence(report: Report) -> str:
+def catalog_sentence(report: Run) -> str:
     """Comparability of the two catalog observations in plain words."""
-    found = report["comparability"]
+    found = report.comparability
     sentence = comparability_sentence(
-        {**found, "differing_tasks": [code(t) for t in found["differing_tasks"]]}
+        replace(found, differing_tasks=tuple(code(task) for task in found.differing_tasks))
     )
-    revisions = sorted({lane["provenance"]["catalog_revision"] for lane in report["lanes"]})
+    revisions = sorted({lane.provenance["catalog_revision"] for lane in report.lanes})
     if revisions == ["unreported"]:
         return f"{sentence} The catalog reported no revision, so what it held on that day is not pinned."
     return f"{sentence} Catalog revision as reported: {', '.join(code(revision) for revision in revisions)}."
 
 
-def provenance_table(report: Report) -> list[str]:
+def provenance_table(report: Run) -> list[str]:
     """Where the records come from, a column a lane."""
-    lanes = report["lanes"]
+    lanes = report.lanes
     rows = [[label, *(_provenance(lane, field) for lane in lanes)] for label, field in _PROVENANCE]
-    rows.append(["Records SHA-256", *(code(lane["runs_sha256"]) for lane in lanes)])
-    return table(["", *(LANE_NAMES[lane["lane"]] for lane in lanes)], rows)
+    rows.append(["Records SHA-256", *(code(lane.runs_sha256 or "") for lane in lanes)])
+    return table(["", *(LANE_NAMES[lane.lane] for lane in lanes)], rows)
 
 
-def _provenance(lane: Mapping[str, Any], field: str) -> str:
-    value = str(lane["provenance"][field])
+def _provenance(lane: Lane, field: str) -> str:
+    value = str(lane.provenance[field])
     return "unreported (not pinned)" if value == "unreported" else code(value)
 
 
-def caveat(report: Report) -> str:
+def caveat(report: Run) -> str:
     """What no interval covers."""
-    effects = [lane["design_effect"] for lane in report["lanes"]]
-    shown = ", ".join(DASH if effect is None else f"{effect:.2f}" for effect in effects)
+    shown = ", ".join(decimal(lane.design_effect) for lane in report.lanes)
     return (
-        f"{report['tasks']} tasks × {report['trials']} trials, {report['records_per_lane']} records per lane,"
-        f" all planned trials scored ({report['methodology']}). Design effect of trials: {shown}. Intervals"
+        f"{report.tasks} tasks × {report.trials} trials, {report.records_per_lane} records per lane,"
+        f" all planned trials scored ({report.methodology}). Design effect of trials: {shown}. Intervals"
         " cover a population of such tasks; none covers effects that a whole run shares, such as the day"
         " or the catalog's state."
     )

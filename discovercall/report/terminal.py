@@ -9,20 +9,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from discovercall.report.numbers import decimal, percent, percent_interval
+
 
 def plain(text: str) -> Text:
     """Text from a record or a task, shown as it is: no markup in it counts, no control character gets out."""
     return Text("".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text))
-
-
-def percent(value: float | None) -> str:
-    """A rate as a percentage with one decimal; a dash where it is unknown."""
-    return "–" if value is None else f"{value * 100:.1f}%"
-
-
-def percent_interval(interval: Any) -> str:
-    """An interval of rates as percentages."""
-    return "–" if interval is None else f"[{percent(interval[0])}, {percent(interval[1])}]"
 
 
 _ROWS = (
@@ -59,7 +51,7 @@ def print_summary(summary: Mapping[str, Any], console: Console | None = None) ->
     )
     for label, field in _ROWS:
         table.add_row(label, *(percent(m[field]) for m in models))
-    table.add_row("Design effect of trials", *(_number(e["design_effect"]) for e in extras))
+    table.add_row("Design effect of trials", *(decimal(e["design_effect"]) for e in extras))
     console.print(table)
     _print_failures(models, console)
     console.print(
@@ -67,10 +59,6 @@ def print_summary(summary: Mapping[str, Any], console: Console | None = None) ->
         " shares, such as the day or the catalog's state.",
         style="dim",
     )
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
 
 
 def _print_failures(models: list[Mapping[str, Any]], console: Console) -> None:

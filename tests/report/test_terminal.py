@@ -4,7 +4,8 @@ import pytest
 from rich.console import Console
 
 from discovercall import score_records
-from discovercall.report.terminal import percent, percent_interval, print_summary
+from discovercall.report.numbers import percent, percent_interval
+from discovercall.report.terminal import print_summary
 from tests.support.records import failed, record, run, task
 
 TASKS = [task("t1"), task("t2")]
