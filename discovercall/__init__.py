@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from discovercall.adapter.schema import parameter_response_schema as parameter_response_schema
-    from discovercall.capability.base_url import normalize_base_url as normalize_base_url
     from discovercall.contract.scoring import score_record as score_record
     from discovercall.contract.summary import score_records as score_records
     from discovercall.contract.tasks import parse_task_set as parse_task_set
     from discovercall.contract.tasks import validate_task_set as validate_task_set
+    from discovercall.foundation.base_url import normalize_base_url as normalize_base_url
     from discovercall.publication.policy import validate_policy as validate_policy
     from discovercall.publication.sanitizing import sanitize_records as sanitize_records
     from discovercall.publication.validation import validate_official_run as validate_official_run
@@ -26,7 +26,7 @@ _EXPORTS = {
     "parse_task_set": "discovercall.contract.tasks",
     "validate_task_set": "discovercall.contract.tasks",
     "parameter_response_schema": "discovercall.adapter.schema",
-    "normalize_base_url": "discovercall.capability.base_url",
+    "normalize_base_url": "discovercall.foundation.base_url",
     "score_record": "discovercall.contract.scoring",
     "score_records": "discovercall.contract.summary",
     "sanitize_records": "discovercall.publication.sanitizing",

@@ -14,7 +14,6 @@ import httpx
 
 from discovercall.capability import failures
 from discovercall.capability.authorization import AuthorizationWatch, validate_api_key
-from discovercall.capability.base_url import is_loopback, normalize_base_url
 from discovercall.capability.emptiness import result_is_nonempty
 from discovercall.capability.envelope import FailureEnvelope, Operation, unwrap
 from discovercall.capability.exchange import (
@@ -30,6 +29,7 @@ from discovercall.capability.pacing import Pacer, Sleep
 from discovercall.capability.redaction import KeyRedaction
 from discovercall.capability.retry import is_retried, retry_wait
 from discovercall.capability.revisions import RevisionCollector
+from discovercall.foundation.base_url import is_loopback, normalize_base_url
 from discovercall.foundation.clocks import Clock
 from discovercall.foundation.ecma_json import JsonError, compact_bytes, decode
 from discovercall.foundation.ecmascript import is_finite_number, trim

@@ -28,7 +28,7 @@ def github_client(repository: str | None) -> GitHub:
     import time
 
     from discovercall.cadence.github import Access, GitHub, Surroundings
-    from discovercall.capability.base_url import is_loopback
+    from discovercall.foundation.base_url import is_loopback
 
     base_url = os.environ.get("GITHUB_API_URL") or _API
     try:

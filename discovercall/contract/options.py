@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from discovercall.adapter.isolation import AdapterUser, check_reachable, find_user
-from discovercall.capability.base_url import is_loopback, normalize_base_url
 from discovercall.contract.journal import LANES_JOURNAL, journal_path
 from discovercall.contract.lane_options import LaneOptions, PreparedLane, prepare_lane
 from discovercall.contract.outputs import check_output
 from discovercall.contract.plan import GATEWAY_BASE_URL, SANDBOX_BASE_URL, RunPlan
 from discovercall.contract.provenance import resolve_toolkit_revision
 from discovercall.contract.tasks import load_task_set
+from discovercall.foundation.base_url import is_loopback, normalize_base_url
 from discovercall.foundation.ecmascript import MAX_SAFE_INTEGER
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.resources import resource_path

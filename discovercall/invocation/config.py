@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from discovercall.capability.base_url import normalize_base_url
+from discovercall.foundation.base_url import normalize_base_url
 from discovercall.foundation.ecma_json import JsonError, loads
 from discovercall.foundation.ecmascript import is_safe, trim
 from discovercall.foundation.errors import InputError

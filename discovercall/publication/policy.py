@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from discovercall.capability.base_url import is_loopback, normalize_base_url
 from discovercall.contract.plan import LANES, SANDBOX_BASE_URL
+from discovercall.foundation.base_url import is_loopback, normalize_base_url
 from discovercall.foundation.ecma_json import JsonError, decode
 from discovercall.foundation.ecmascript import SAFE_PATTERN, is_safe, lower, strictly_equal
 from discovercall.foundation.errors import InputError

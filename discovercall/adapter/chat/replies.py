@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from discovercall.adapter.authoring import Refusal
 from discovercall.foundation.ecma_json import JsonError, decode
-from discovercall.foundation.ecmascript import trim
+from discovercall.foundation.retry_after import retry_after_s
 
 MOST_WAITS = 6
 
 _FORMAT_STATUSES = (400, 404, 422)
 _FORMAT_NAMED = re.compile(rb"response[_ ]format", re.IGNORECASE)
-_SECONDS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
-_HTTP_DATES = ("%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %d %H:%M:%S %Y")
 _QUOTA = "insufficient_quota"
 _HINTS = {
     400: "the request was not understood",
@@ -91,28 +88,6 @@ class Patience:
         self._left -= wait
         self._waits += 1
         return wait
-
-
-def retry_after_s(header: str | None, now: float) -> float | None:
-    """The wait that a Retry-After header asks for, in seconds (RFC 9110, 10.2.3).
-
-    Args:
-        header: seconds, or one of the three forms of an HTTP date.
-        now: seconds since the Unix epoch.
-
-    Returns:
-        Seconds from 0; None where the header is missing or malformed.
-    """
-    text = trim(header or "")
-    if _SECONDS.fullmatch(text):
-        return float(text)
-    for form in _HTTP_DATES:
-        try:
-            moment = datetime.strptime(text, form).replace(tzinfo=UTC)
-        except ValueError:
-            continue
-        return max(0.0, moment.timestamp() - now)
-    return None
 
 
 def _known_codes(reply: Reply) -> list[str]:

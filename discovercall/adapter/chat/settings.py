@@ -8,19 +8,19 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from discovercall.adapter.authoring import Refusal
 from discovercall.adapter.environment import is_blocked
-from discovercall.foundation.ecmascript import WHITE_SPACE, is_safe, trim
+from discovercall.foundation.base_url import is_loopback, normalize_base_url
+from discovercall.foundation.ecmascript import is_safe, trim
+from discovercall.foundation.errors import InputError
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 DEFAULT_KEY_VARIABLE = "OPENAI_API_KEY"
 FALLBACKS = ("json_schema", "json_object", "none")
 """Ways to ask for JSON, the strictest first; `none` asks in words only."""
 
-_LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "::1")
-_FORBIDDEN = re.compile(f"[{WHITE_SPACE}\\\\?#\x00-\x1f\x7f-\x9f]")
 # A key given in place of a name must not be repeated in a message, so a name has to look like one.
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")
 _KEY = re.compile(r"[\x21-\x7e]+")
@@ -65,15 +65,15 @@ def read_settings(arguments: Sequence[str], environment: Mapping[str, str]) -> C
     given, unknown = _parser().parse_known_args(list(arguments))
     if unknown:
         raise Refusal("start_failed", "an argument is not known; --help lists them")
-    parts = _parse_base_url(given.base_url)
-    loopback = parts.hostname in _LOOPBACK_HOSTS
+    base_url = _base_url(given.base_url)
+    loopback = is_loopback(base_url)
     return ChatSettings(
-        url=f"{given.base_url.rstrip('/')}/chat/completions",
+        url=f"{base_url}/chat/completions",
         loopback=loopback,
         key=_key(given.api_key_env, environment, required=not loopback),
         modes=FALLBACKS if given.response_format == "auto" else (given.response_format,),
         model=given.api_model,
-        parameters=_parameters(given, parts.hostname),
+        parameters=_parameters(given, base_url),
         timeout_s=given.timeout_s,
         max_wait_s=given.max_wait_s,
     )
@@ -116,7 +116,7 @@ def _parser() -> _Parser:
     return parser
 
 
-def _parameters(given: argparse.Namespace, host: str | None) -> dict[str, Any]:
+def _parameters(given: argparse.Namespace, base_url: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if given.temperature is not None:
         found["temperature"] = given.temperature
@@ -125,32 +125,17 @@ def _parameters(given: argparse.Namespace, host: str | None) -> dict[str, Any]:
     if given.max_tokens is not None:
         # OpenAI's newer models refuse max_tokens; servers that don't know max_completion_tokens ignore it
         # without a word, and would then write without end.
-        usual = "max_completion_tokens" if host == urlsplit(DEFAULT_BASE_URL).hostname else "max_tokens"
+        is_openai = urlsplit(base_url).hostname == urlsplit(DEFAULT_BASE_URL).hostname
+        usual = "max_completion_tokens" if is_openai else "max_tokens"
         found[given.max_tokens_field or usual] = given.max_tokens
     return found
 
 
-def _parse_base_url(url: str) -> SplitResult:
-    if _FORBIDDEN.search(url):
-        raise _unusable("it has white space, a backslash, a query or a fragment")
+def _base_url(given: str) -> str:
     try:
-        parts = urlsplit(url)
-        parts.port  # noqa: B018 - raises where it is none
-    except ValueError:
-        raise _unusable("it can't be parsed") from None
-    if "@" in parts.netloc:
-        raise _unusable("it has credentials")
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise _unusable("it is no https URL")
-    if parts.scheme == "http" and parts.hostname not in _LOOPBACK_HOSTS:
-        raise _unusable("http is for localhost, 127.0.0.1 and [::1] only")
-    return parts
-
-
-def _unusable(reason: str) -> Refusal:
-    return Refusal(
-        "start_failed", f"--base-url: {reason}; give an address such as https://host/v1 without any of these"
-    )
+        return normalize_base_url(given)
+    except InputError as error:
+        raise Refusal("start_failed", f"--base-url: {error.what}; {error.fix}") from None
 
 
 def _key(variable: str, environment: Mapping[str, str], *, required: bool) -> str | None:

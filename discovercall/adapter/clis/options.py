@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
-from urllib.parse import urlsplit
 
 from discovercall.adapter.authoring import Refusal
 from discovercall.adapter.clis.facts import ModelCli
+from discovercall.foundation.base_url import is_loopback, normalize_base_url
+from discovercall.foundation.errors import InputError
 
 DEFAULT_EFFORT = "medium"
-_LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
-_BASE_URL = re.compile(r"http://[\x21-\x7e]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +113,6 @@ def check_version(cli: ModelCli, options: CliOptions, installed: str) -> None:
 
 def _is_loopback(url: str) -> bool:
     try:
-        parts = urlsplit(url)
-        parts.port  # noqa: B018 - raises where it is none
-    except ValueError:
+        return url.startswith("http://") and is_loopback(normalize_base_url(url))
+    except InputError:
         return False
-    return (
-        bool(_BASE_URL.fullmatch(url))
-        and parts.hostname in _LOOPBACK_HOSTS
-        and parts.username is None
-        and not parts.query
-        and not parts.fragment
-    )

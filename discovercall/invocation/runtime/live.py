@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 from httpx_sse import EventSource
 
-from discovercall.capability.base_url import is_loopback
+from discovercall.foundation.base_url import is_loopback
 from discovercall.foundation.ecma_json import JsonError, compact_bytes, decode
 from discovercall.invocation.runtime.chat import ChatError, Message, StreamItem
 from discovercall.invocation.runtime.chunks import ChunkReader, provider_error, refusal

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from datetime import UTC, datetime
-from email.utils import format_datetime
 from typing import Any
 
 import pytest
@@ -15,7 +13,7 @@ from hypothesis import strategies as st
 from discovercall.adapter.authoring import Refusal
 from discovercall.adapter.chat.completion import read_completion
 from discovercall.adapter.chat.decision import converse
-from discovercall.adapter.chat.replies import Reply, retry_after_s
+from discovercall.adapter.chat.replies import Reply
 from discovercall.adapter.chat.settings import read_settings
 from discovercall.adapter.chat.transport import NotConnected
 from discovercall.adapter.protocol import select_request, select_response_schema
@@ -84,40 +82,6 @@ def test_a_client_error_that_names_the_format_changes_it(status: int) -> None:
 @pytest.mark.parametrize("status", [401, 403, 413, 500, 503])
 def test_another_status_does_not(status: int) -> None:
     assert converse_with(Reply(status, None, b"response_format"))[:2] == ("model_failed", 1)
-
-
-@pytest.mark.parametrize(
-    ("header", "seconds"),
-    [
-        (None, None),
-        ("", None),
-        ("0", 0),
-        (" 1.5 ", 1.5),
-        ("-1", None),
-        ("1e3", None),
-        ("soon 5", None),
-        ("NaN", None),
-        ("Fri, 15 Jan 2027 08:00:07 GMT", 7),
-        ("Friday, 15-Jan-27 08:00:07 GMT", 7),
-        ("Fri Jan 15 08:00:07 2027", 7),
-        ("Mon, 01 Jan 2001 00:00:00 GMT", 0),
-        ("Fri, 32 Jan 2027 08:00:07 GMT", None),
-    ],
-)
-def test_retry_after(header: str | None, seconds: float | None) -> None:
-    assert retry_after_s(header, NOW) == seconds
-
-
-@given(st.text())
-def test_any_retry_after_is_a_wait_or_none(header: str) -> None:
-    wait = retry_after_s(header, NOW)
-    assert wait is None or wait >= 0
-
-
-@given(st.integers(0, 10**9))
-def test_every_date_is_read(offset: int) -> None:
-    date = format_datetime(datetime.fromtimestamp(NOW + offset, UTC), usegmt=True)
-    assert retry_after_s(date, NOW) == offset
 
 
 JSON = st.recursive(

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discovercall.capability.authorization import validate_api_key
-from discovercall.capability.base_url import is_loopback, normalize_base_url
+from discovercall.foundation.base_url import is_loopback, normalize_base_url
 from discovercall.foundation.errors import InputError
 
 
