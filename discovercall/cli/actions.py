@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from discovercall.cadence.github import GitHub
 
 _API = "https://api.github.com"
-_SECRET_WORDS = frozenset(("KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD"))
 
 
 def github_client(repository: str | None) -> GitHub:
@@ -71,13 +70,6 @@ def own_workflow() -> str | None:
         0
     ]  # owner/name/.github/workflows/FILE@ref
     return path.rsplit("/", 1)[-1] or None
-
-
-def secret_values() -> list[str]:
-    """Values of variables that look like secrets by their names; nothing published may hold one."""
-    return [
-        value for name, value in os.environ.items() if value and _SECRET_WORDS & set(name.upper().split("_"))
-    ]
 
 
 def set_outputs(**outputs: str) -> None:

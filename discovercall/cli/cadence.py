@@ -15,9 +15,9 @@ from discovercall.cli.actions import (
     own_run,
     own_workflow,
     run_attempt,
-    secret_values,
     set_outputs,
 )
+from discovercall.cli.environment import secret_values
 from discovercall.cli.formats import Format, print_json
 from discovercall.foundation.errors import InputError, RefusedError
 

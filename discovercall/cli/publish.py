@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discovercall.cli.environment import secret_values
 from discovercall.cli.formats import Format, print_json
 
 if TYPE_CHECKING:
     from discovercall.publication.pair import Pair
-
-_SECRET_WORDS = frozenset(
-    ("KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PAT", "CREDENTIAL", "CREDENTIALS")
-)
 
 
 def publish(
@@ -73,7 +69,7 @@ def publish(
     task_set = load_task_set(tasks)
     given_key = os.environ.get(KEY_VARIABLE)
     key = parse_key(given_key) if given_key else randomness.token_bytes(KEY_BYTES)
-    secrets = list(_secret_values(os.environ))
+    secrets = secret_values()
     if api_key_file is not None:
         secrets.append(read_api_key(api_key_file, {}))
     prepared = [
@@ -116,10 +112,3 @@ def _check_distinct(pairs: list[Pair]) -> None:
         for other in pairs[:index]:
             if same_file(pair.runs, other.runs) or same_file(pair.summary, other.summary):
                 raise InputError(f"{pair.runs} is named twice", where="--output-runs")
-
-
-def _secret_values(environment: Mapping[str, str]) -> Iterator[str]:
-    """Values of variables whose names have a word such as KEY, TOKEN or PASSWORD."""
-    for name, value in environment.items():
-        if _SECRET_WORDS & set(name.upper().split("_")):
-            yield value
