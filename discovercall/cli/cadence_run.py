@@ -1,0 +1,147 @@
+"""`discovercall cadence run`: the measurement that a plan allows."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discovercall.cli.actions import (
+    add_summary,
+    github_client,
+    run_attempt,
+    set_outputs,
+)
+from discovercall.cli.cadence_options import (
+    FormatOption,
+    Image,
+    Repository,
+    Root,
+)
+from discovercall.cli.environment import secret_values
+from discovercall.cli.formats import Format, print_json
+from discovercall.foundation.errors import InputError, RefusedError
+
+if TYPE_CHECKING:
+    from discovercall.cadence.plan import CadencePlan
+    from discovercall.contract.execution import RunResult
+    from discovercall.contract.options import PreparedRun, RunOptions
+
+
+def run(
+    plan: Annotated[Path, typer.Option(help="The approved plan.")],
+    private: Annotated[Path, typer.Option(help="Folder for the raw records, outside the checkout.")],
+    bundle: Annotated[Path, typer.Option(help="New folder for the sanitized bundle.")],
+    plan_digest: Annotated[str | None, typer.Option(help="Digest that was approved.")] = None,
+    accept_spent_attempts: Annotated[
+        int, typer.Option(help="Earlier attempts that may have billed.", min=0)
+    ] = 0,
+    image: Image = None,
+    no_guard: Annotated[
+        bool, typer.Option("--no-guard", help="Rehearsals only: don't ask GitHub for an earlier run.")
+    ] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that ended early.")] = False,
+    api_base_url: Annotated[
+        str | None, typer.Option(help="Base URL of the catalog (or QVERIS_BASE_URL).")
+    ] = None,
+    api_key_file: Annotated[
+        str | None, typer.Option(help="File with the catalog key, or - (or QVERIS_API_KEY).")
+    ] = None,
+    root: Root = Path(),
+    repository: Repository = None,
+    format: FormatOption = Format.HUMAN,
+) -> None:
+    """Measure: check the plan, ask the guard, run both lanes, and make the sanitized bundle."""
+    import secrets as randomness
+    import time
+
+    from discovercall.cadence.code import code_of
+    from discovercall.cadence.guard import check_attempt
+    from discovercall.cadence.measure import Workplace, measure, prepare
+    from discovercall.cadence.plan import plan_again, read_plan_file
+    from discovercall.cadence.release import ask_guard
+    from discovercall.foundation.clocks import iso_milliseconds
+    from discovercall.foundation.revision import installed_revision
+    from discovercall.publication.digesting import KEY_BYTES, KEY_VARIABLE, parse_key
+
+    approved, digest = read_plan_file(plan)
+    if plan_digest is not None and plan_digest != digest:
+        raise RefusedError(f"is {digest}, approved was {plan_digest}", where=f"{plan}: digest")
+    planned = plan_again(approved, root, code_of(image, root), installed_revision())
+    attempt = run_attempt()
+    check_attempt(attempt, accept_spent_attempts, planned.most_billed_calls)
+    place = Workplace(
+        private=private,
+        bundle=bundle,
+        environment=os.environ,
+        installed=installed_revision(),
+        api_base_url=api_base_url,
+        api_key_file=api_key_file,
+        resume=resume,
+    )
+    prepare(planned, place)
+    if not no_guard:
+        decision = ask_guard(github_client(repository), planned.branch)
+        if decision.pull is not None:
+            raise RefusedError(decision.reason, where="guard", fix="nothing was run")
+    elif not planned.rehearsal:
+        raise InputError("is for rehearsals only", where="--no-guard")
+    given_key = os.environ.get(KEY_VARIABLE)
+    measured = measure(
+        planned,
+        place,
+        (attempt, accept_spent_attempts),
+        _carry_out,
+        publication_key=parse_key(given_key) if given_key else randomness.token_bytes(KEY_BYTES),
+        secrets=secret_values(),
+        generated_at=lambda: iso_milliseconds(time.time()),
+    )
+    spent = measured.spent
+    set_outputs(bundle_sha256=measured.sha256, billed_calls=str(spent.billed_calls))
+    add_summary(_run_summary(planned, measured))
+    if format is Format.JSON:
+        print_json(
+            {
+                "schema_version": 1,
+                "bundle": str(bundle),
+                "bundle_sha256": measured.sha256,
+                "plan_digest": planned.digest,
+                "billed_calls": spent.billed_calls,
+                "attempt": spent.attempt,
+                "files": sorted(measured.results.files),
+            }
+        )
+    else:
+        typer.echo(f"Bundle: {bundle}\nSHA-256: {measured.sha256}\nBilled calls: {spent.billed_calls}")
+
+
+def _carry_out(prepared: PreparedRun, options: RunOptions) -> RunResult:
+    """Run the lanes; what that says goes to stderr, for stdout is this command's own result."""
+    import contextlib
+
+    from discovercall.cli.run import carry_out
+
+    with contextlib.redirect_stdout(sys.stderr):
+        return carry_out(prepared, options)
+
+
+def _run_summary(planned: CadencePlan, measured: Any) -> str:
+    from discovercall.cadence.document import RunFacts, release_report
+    from discovercall.report.release import results_section
+
+    facts = RunFacts(
+        release_sha=planned.release_sha,
+        date=planned.date,
+        version=planned.inputs.config.task_version,
+        branch=planned.branch,
+        plan_digest=planned.digest,
+    )
+    total = (measured.spent.accepted_attempts + 1) * planned.most_billed_calls
+    return (
+        results_section(release_report(measured.results, planned.inputs, facts))
+        + f"\nBilled calls: {measured.spent.billed_calls} in attempt {measured.spent.attempt}; with accepted"
+        f" earlier attempts at most {total} over all. Bundle SHA-256: `{measured.sha256}`\n"
+    )
