@@ -1,25 +1,25 @@
-"""JSON as ECMAScript reads and writes it, without a limit of depth.
+"""JSON as ECMAScript reads it, without a limit of depth; what writes it is in `json_text`.
 
 Standard `json` recurses, so a deeply nested answer would break after it was paid for. Reading falls back
-to an iterative parser; writing is iterative. Written text is what `JSON.stringify` gives: integer-like
-keys first, numbers by ECMA-262, lone surrogates escaped. Integers beyond 2^53 keep their digits.
+to an iterative parser. Integers beyond 2^53 keep their digits.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import re
-from collections.abc import Iterator
 from json.decoder import scanstring  # type: ignore[attr-defined]  # documented nowhere, stable since 2.7
 from typing import Any, NoReturn
 
-from discovercall.foundation.ecmascript import MAX_SAFE_INTEGER, array_index, number_text
+from discovercall.foundation.json_text import compact as compact
+from discovercall.foundation.json_text import compact_bytes as compact_bytes
+from discovercall.foundation.json_text import ordered_items as ordered_items
+from discovercall.foundation.json_text import pretty as pretty
+from discovercall.foundation.json_text import string_text as string_text
 
 BYTE_ORDER_MARK = "\ufeff"
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _SPACE = re.compile(r"[ \t\n\r]*")
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _CONSTANTS: dict[str, Any] = {"true": True, "false": False, "null": None}
 _INTEGER_DIGITS = 400  # beyond the range of a double; also keeps clear of quadratic int parsing
 
@@ -40,6 +40,9 @@ def _refuse_constant(name: str) -> NoReturn:
     raise JsonError(f"{name} is not JSON", 0)
 
 
+_decode = json.JSONDecoder(parse_int=_parse_int, parse_constant=_refuse_constant).decode
+
+
 def loads(text: str) -> Any:
     """Parse one JSON value of any depth.
 
@@ -51,7 +54,9 @@ def loads(text: str) -> Any:
         JsonError: the text is no JSON.
     """
     try:
-        return json.loads(text, parse_int=_parse_int, parse_constant=_refuse_constant)
+        if text.startswith(BYTE_ORDER_MARK):
+            raise JsonError("Unexpected UTF-8 BOM (decode using utf-8-sig)", 0)
+        return _decode(text)
     except RecursionError:
         return _Reader(text).document()
     except json.JSONDecodeError as error:
@@ -170,82 +175,3 @@ class _Reader:
 
     def _fail(self, message: str) -> NoReturn:
         raise JsonError(message, self.at)
-
-
-def ordered_items(value: dict[str, Any]) -> list[tuple[str, Any]]:
-    """The entries of an object in ECMAScript's order: array-index keys ascending, then insertion order."""
-    indexed = sorted((index, key) for key in value if (index := array_index(key)) is not None)
-    if not indexed:
-        return list(value.items())
-    first = {key for _, key in indexed}
-    return [(key, value[key]) for _, key in indexed] + [(k, v) for k, v in value.items() if k not in first]
-
-
-def compact(value: Any) -> str:
-    """`JSON.stringify(value)`: no spaces, non-ASCII kept. Infinities and NaN become null."""
-    return "".join(_tokens(value, ""))
-
-
-def pretty(value: Any) -> str:
-    """`JSON.stringify(value, null, 2)`, without a final newline."""
-    return "".join(_tokens(value, "  "))
-
-
-def compact_bytes(value: Any) -> bytes:
-    """UTF-8 bytes of the compact text."""
-    return compact(value).encode("utf-8")
-
-
-def string_text(value: str) -> str:
-    """A string as a JSON literal, lone surrogates escaped."""
-    text = json.dumps(value, ensure_ascii=False)
-    return _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
-
-
-def _scalar_text(value: Any) -> str:
-    if isinstance(value, str):
-        return string_text(value)
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return str(value) if abs(value) > MAX_SAFE_INTEGER else number_text(value)
-    if isinstance(value, float):
-        return number_text(value) if math.isfinite(value) else "null"
-    raise TypeError(f"{type(value).__name__} is no JSON value")
-
-
-def _tokens(root: Any, indent: str) -> Iterator[str]:
-    colon = ": " if indent else ":"
-    stack: list[Iterator[tuple[str | None, Any]]] = []
-    closers: list[str] = []
-    pending: tuple[str | None, Any] | None = (None, root)
-    first = True
-    while True:
-        if pending is None:
-            yield (f"\n{indent * (len(stack) - 1)}" if indent and not first else "") + closers.pop()
-            stack.pop()
-            first = False
-        else:
-            key, value = pending
-            if stack:
-                yield ("" if first else ",") + (f"\n{indent * len(stack)}" if indent else "")
-            if key is not None:
-                yield string_text(key) + colon
-            if isinstance(value, dict):
-                yield "{"
-                stack.append(iter(ordered_items(value)))
-                closers.append("}")
-                first = True
-            elif isinstance(value, (list, tuple)):
-                yield "["
-                stack.append((None, item) for item in value)
-                closers.append("]")
-                first = True
-            else:
-                yield _scalar_text(value)
-                first = False
-        if not stack:
-            return
-        pending = next(stack[-1], None)

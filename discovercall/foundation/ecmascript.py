@@ -45,7 +45,7 @@ def trim(text: str) -> str:
 
 def lower(text: str) -> str:
     """`String.prototype.toLowerCase` by Unicode 17, whatever Unicode this interpreter knows."""
-    return text.lower().translate(_NEW_LOWER)
+    return text.lower() if text.isascii() else text.lower().translate(_NEW_LOWER)
 
 
 def is_blank(text: str) -> bool:
@@ -55,11 +55,13 @@ def is_blank(text: str) -> bool:
 
 def utf16_length(text: str) -> int:
     """Length in UTF-16 code units, the unit of every length limit."""
-    return len(text) + sum(1 for character in text if character > "\uffff")
+    return len(text) if text.isascii() else len(text) + sum(1 for character in text if character > "\uffff")
 
 
 def has_control_or_format(text: str) -> bool:
     """True when the text has a character of Unicode category Cc or Cf."""
+    if text.isascii():
+        return not text.isprintable()
     return any(unicodedata.category(c) in ("Cc", "Cf") for c in text) or bool(_NEW_FORMAT.search(text))
 
 
@@ -121,9 +123,10 @@ def number_text(value: float) -> str:
         return "NaN"
     if math.isinf(number):
         return "Infinity" if number > 0 else "-Infinity"
-    if number == 0:
-        return "0"
-    negative, all_digits, exponent = Decimal(repr(number)).as_tuple()
+    text = repr(number)
+    if "e" not in text:  # without an exponent Python writes the same digits, and ".0" after a whole number
+        return "0" if number == 0 else text.removesuffix(".0")
+    negative, all_digits, exponent = Decimal(text).as_tuple()
     point = len(all_digits) + int(exponent)
     digits = "".join(map(str, all_digits)).rstrip("0")
     return ("-" if negative else "") + _place_point(digits, point)

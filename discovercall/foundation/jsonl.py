@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from discovercall.foundation.ecma_json import BYTE_ORDER_MARK, JsonError, compact_bytes, loads
+from discovercall.foundation.ecma_json import BYTE_ORDER_MARK, JsonError, loads
 from discovercall.foundation.ecmascript import is_blank
 from discovercall.foundation.errors import InputError
+from discovercall.foundation.json_text import compact_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ def read_objects(path: Path) -> list[dict[str, Any]]:
 
 def dump_lines(values: list[dict[str, Any]]) -> bytes:
     """Compact JSON Lines with a final newline."""
-    return b"".join(compact_bytes(value) + b"\n" for value in values)
+    return b"".join(compact_lines(values))
 
 
 _FLAGS = os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
