@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +10,11 @@ from discovercall.cadence.bundle import Spent
 from discovercall.cadence.evidence import LaneResult, Results
 from discovercall.cadence.plan import Inputs
 from discovercall.contract.comparison import Side, comparability, compare_runs
-from discovercall.contract.summary import first_failure
 from discovercall.foundation.errors import RefusedError
+from discovercall.publication.lanes import lane_of_scores
+from discovercall.report.reading import lane_json
 
 Score = Mapping[str, Any]
-GATES = ("discover and select", "inspect", "parameterize", "call", "result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,79 +95,17 @@ def _gap(inputs: Inputs, sides: Sequence[Side]) -> tuple[dict[str, Any] | None, 
 
 
 def _lane(lane: LaneResult) -> dict[str, Any]:
-    entry, scores = lane.summary["models"][0], lane.summary["records"]
-    extras = lane.summary["discovercall"]["models"][0]
-    return {
-        "lane": lane.lane,
-        "stem": lane.stem,
-        "model": entry["model"],
-        "counts": _counts(scores),
-        "required_parameter_accuracy": entry["required_parameter_accuracy"],
-        "constraint_accuracy": entry["constraint_accuracy"],
-        "headline_95": extras["workflow_success_headline_95"],
-        "bootstrap_95": entry["workflow_success_task_cluster_bootstrap_95"],
-        "design_effect": extras["design_effect"],
-        "failures": _failures(scores),
-        "gates": _gates(scores),
-        "provenance": dict(lane.metadata),
-        "runs_sha256": lane.summary["discovercall"]["runs_sha256"],
-    }
-
-
-def _counts(scores: Sequence[Score]) -> dict[str, list[int] | None]:
-    """Numerator and denominator of each rate; None where one is unknown or has nothing to divide by."""
-    everything = list(scores)
-    called = [score for score in scores if score["call_success"] is not None]
-    succeeded = [score for score in scores if score["call_success"] is True]
-    unknown_results = any(score["result_nonempty"] is None for score in succeeded)
-    unknown_success = any(score["workflow_success"] is None for score in scores)
-
-    def count(field: str, among: Sequence[Score], wanted: object = True) -> list[int] | None:
-        return [sum(score[field] == wanted for score in among), len(among)] if among else None
-
-    return {
-        "workflow_success": None if unknown_success else count("workflow_success", everything),
-        "completed": count("completed", everything),
-        "executed": count("executed", everything),
-        "selection_grounded": count("selection_grounded", everything),
-        "inspection_grounded": count("inspection_grounded", everything),
-        "required_parameters_complete": count("required_parameter_accuracy", everything, 1),
-        "constraints_met": count("constraint_accuracy", everything, 1),
-        "call_success": count("call_success", called),
-        "result_nonempty": None if unknown_results else count("result_nonempty", succeeded),
-    }
-
-
-def _failures(scores: Sequence[Score]) -> list[dict[str, Any]]:
-    """Strict failures by first failed gate and reason, the most frequent first, with their tasks."""
-    found: dict[tuple[str, str | None], dict[str, int]] = {}
-    for score in scores:
-        failure = first_failure(score)
-        if failure is not None:
-            tasks = found.setdefault(failure, {})
-            tasks[score["task_id"]] = tasks.get(score["task_id"], 0) + 1
-    entries = [
-        {"stage": stage, "reason": reason, "count": sum(tasks.values()), "tasks": tasks}
-        for (stage, reason), tasks in found.items()
-    ]
-    return sorted(entries, key=lambda entry: (-entry["count"], entry["stage"], entry["reason"] or ""))
-
-
-def _gates(scores: Sequence[Score]) -> list[list[Any]]:
-    """How many trials passed each gate and all before it."""
-    passed: tuple[Callable[[Score], bool], ...] = (
-        lambda s: s["selection_grounded"] is True,
-        lambda s: s["inspection_grounded"] is True,
-        lambda s: s["required_parameter_accuracy"] == 1 and s["constraint_accuracy"] == 1,
-        lambda s: s["call_success"] is True,
-        lambda s: s["result_nonempty"] is True,
+    summary = lane.summary
+    return lane_json(
+        lane_of_scores(
+            summary["models"][0],
+            summary["discovercall"]["models"][0],
+            summary["records"],
+            lane=lane.lane,
+            stem=lane.stem,
+            runs_sha256=summary["discovercall"]["runs_sha256"],
+        )
     )
-    left = list(scores)
-    gates: list[list[Any]] = []
-    for name, test in zip(GATES, passed, strict=True):
-        left = [score for score in left if test(score)]
-        gates.append([name, len(left)])
-    return gates
 
 
 def _successes(lanes: Sequence[LaneResult]) -> list[dict[str, Any]]:

@@ -53,6 +53,11 @@ COMMANDS = {
         "compare",
         "Compare two runs: gap with exact test and interval, tasks, power, comparability of catalogs.",
     ),
+    "report": Entry(
+        "report",
+        "report",
+        "Show published results: headline, tasks by trials, failures, trend, provenance.",
+    ),
     "adapters": Entry(
         "adapters", "adapters", "List the bundled adapters and the environment names that each declares."
     ),

@@ -10,7 +10,6 @@ from discovercall.report.markdown import code, cut, table
 from discovercall.report.model import Run
 from discovercall.report.reading import run_of
 from discovercall.report.release import (
-    LANE_NAMES,
     catalog_sentence,
     caveat,
     failure_table,
@@ -20,6 +19,7 @@ from discovercall.report.release import (
     rehearsal_note,
     result_table,
 )
+from discovercall.report.wording import LANE_NAMES
 
 CHECKLIST = (
     (

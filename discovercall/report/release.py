@@ -14,31 +14,9 @@ from discovercall.report.markdown import code, table
 from discovercall.report.model import Lane, Run
 from discovercall.report.numbers import DASH, decimal, percent_interval, points, points_interval, share
 from discovercall.report.reading import run_of
+from discovercall.report.wording import LANE_NAMES, METRICS, PROVENANCE
 
 Report = Run | Mapping[str, Any]
-_METRICS = (
-    ("Completed", "completed"),
-    ("Called", "executed"),
-    ("Selection grounded", "selection_grounded"),
-    ("Inspection grounded", "inspection_grounded"),
-    ("Required parameters complete", "required_parameters_complete"),
-    ("Constraints met", "constraints_met"),
-    ("Call succeeded, of calls", "call_success"),
-    ("Result not empty, of successful calls", "result_nonempty"),
-)
-LANE_NAMES = {"reference": "Reference", "configured-model": "Configured model"}
-_PROVENANCE = (
-    ("Model revision", "model_revision"),
-    ("Adapter revision", "adapter_revision"),
-    ("Toolkit revision", "toolkit_revision"),
-    ("Task set SHA-256", "task_set_sha256"),
-    ("API", "api_base_url"),
-    ("API revision", "api_revision"),
-    ("Catalog revision", "catalog_revision"),
-    ("Catalog observation SHA-256", "catalog_observation_sha256"),
-    ("Discovery limit", "discovery_limit"),
-    ("Publication policy", "publication_policy"),
-)
 
 
 def results_section(report: Report) -> str:
@@ -106,7 +84,7 @@ def result_table(report: Run) -> list[str]:
         ],
         ["95% over tasks (headline)", *(percent_interval(lane.headline_95) for lane in lanes)],
         ["95% bootstrap (method v2)", *(percent_interval(lane.bootstrap_95) for lane in lanes)],
-        *([label, *(share(lane.counts[field]) for lane in lanes)] for label, field in _METRICS),
+        *([label, *(share(lane.counts[field]) for lane in lanes)] for label, field in METRICS),
     ]
     header = ["", *(f"{LANE_NAMES[lane.lane]}<br>{code(lane.model)}" for lane in lanes)]
     return table(header, rows, right=(1, 2))
@@ -174,7 +152,7 @@ def catalog_sentence(report: Run) -> str:
 def provenance_table(report: Run) -> list[str]:
     """Where the records come from, a column a lane."""
     lanes = report.lanes
-    rows = [[label, *(_provenance(lane, field) for lane in lanes)] for label, field in _PROVENANCE]
+    rows = [[label, *(_provenance(lane, field) for lane in lanes)] for label, field in PROVENANCE]
     rows.append(["Records SHA-256", *(code(lane.runs_sha256 or "") for lane in lanes)])
     return table(["", *(LANE_NAMES[lane.lane] for lane in lanes)], rows)
 

@@ -10,13 +10,16 @@ from typing import Any
 import pytest
 
 from discovercall.cadence.bundle import read_bundle
-from discovercall.cadence.document import RunFacts, _counts, release_report
+from discovercall.cadence.document import RunFacts, release_report
 from discovercall.cadence.plan import CadencePlan
 from discovercall.cadence.proposal import results_of_bundle
+from discovercall.publication.lanes import counts_of
 from discovercall.report.headline import LANGUAGES, headline_page
 from discovercall.report.markdown import BODY_LIMIT, code, cut
+from discovercall.report.model import Count
+from discovercall.report.numbers import share
 from discovercall.report.pull_request import CHECKLIST, pull_request_body
-from discovercall.report.release import results_section, share
+from discovercall.report.release import results_section
 
 
 @pytest.fixture(scope="module")
@@ -51,21 +54,21 @@ def scores(**fields: list[Any]) -> list[dict[str, Any]]:
 
 
 def test_counts_come_from_the_records_and_name_their_denominators() -> None:
-    counts = _counts(
+    counts = counts_of(
         scores(call_success=[True, True, False, None], result_nonempty=[True, False, False, None])
     )
-    assert counts["call_success"] == [2, 3]  # of calls
-    assert counts["result_nonempty"] == [1, 2]  # of successful calls
-    assert counts["completed"] == [4, 4]
+    assert counts["call_success"] == Count(2, 3)  # of calls
+    assert counts["result_nonempty"] == Count(1, 2)  # of successful calls
+    assert counts["completed"] == Count(4, 4)
 
 
 def test_an_unknown_rate_is_a_dash_and_never_zero() -> None:
-    counts = _counts(scores(call_success=[None, None], result_nonempty=[None, None]))
+    counts = counts_of(scores(call_success=[None, None], result_nonempty=[None, None]))
     assert counts["call_success"] is None
     assert counts["result_nonempty"] is None
     assert share(None) == share([0, 0]) == "–"
     assert share([0, 3]) == "0.0% (0/3)"
-    assert _counts(scores(workflow_success=[True, None]))["workflow_success"] is None
+    assert counts_of(scores(workflow_success=[True, None]))["workflow_success"] is None
 
 
 def test_the_report_agrees_with_its_records(report: dict[str, Any]) -> None:

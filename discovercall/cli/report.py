@@ -1,0 +1,188 @@
+"""`discovercall report`: results that people can read, from files that validate."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discovercall.cli.formats import print_json
+from discovercall.foundation.errors import EXIT_NO
+
+if TYPE_CHECKING:
+    from discovercall.report.gateway import GatewaySnapshot
+    from discovercall.report.results import Refused, ResultsReport
+    from discovercall.report.scenarios import ScenarioReport
+
+_BASELINE = Path("gateway", "snapshots", "baseline.json")
+_SCENARIOS = "invocation"
+
+
+class ReportFormat(StrEnum):
+    """How the report is written; `human` is Markdown on a terminal."""
+
+    HUMAN = "human"
+    MARKDOWN = "markdown"
+    HTML = "html"
+    JSON = "json"
+
+
+_BY_ENDING = {".html": ReportFormat.HTML, ".md": ReportFormat.MARKDOWN, ".json": ReportFormat.JSON}
+
+
+def report(
+    results: Annotated[
+        Path | None, typer.Argument(help="A results folder; that of this checkout if not given.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="File to write; its ending says the format where none is given.")
+    ] = None,
+    trend: Annotated[
+        bool, typer.Option("--trend", help="Only whether the newest releases have lost successes.")
+    ] = False,
+    tasks: Annotated[
+        Path | None, typer.Option(help="Folder of task sets vN.jsonl; ours if not given.")
+    ] = None,
+    policy: Annotated[Path | None, typer.Option(help="Publication policy; ours if not given.")] = None,
+    format: Annotated[
+        ReportFormat | None, typer.Option(help="human prints Markdown; html is one file on its own.")
+    ] = None,
+) -> None:
+    """Show published results: headline, tasks by trials, failures, trend, provenance.
+
+    Every pair is validated first. One that doesn't validate is named, nothing in it is shown, and the exit
+    status is 1. Rehearsals are marked and in no headline or trend.
+    """
+    from discovercall.foundation.errors import InputError
+    from discovercall.foundation.resources import resource_path
+
+    folder = resource_path("results") if results is None else results
+    if not folder.is_dir():
+        raise InputError("is no folder", where=str(folder), fix="name a folder of published results")
+    if trend and ReportFormat.HTML in (format, _ending(output)):
+        raise InputError("is not written as HTML", where="--trend", fix="use markdown or json")
+    if output is not None:
+        _check_output(output, folder)
+    kind = format or _ending(output) or (ReportFormat.HUMAN if output is None else ReportFormat.HTML)
+    found = _gather(
+        folder, tasks or resource_path("tasks"), policy or resource_path("publication-policy.json")
+    )
+    _write(found, kind, output, trend=trend, base=_base(folder, output))
+    for refused in found.refused:
+        typer.echo(f"refused  {refused.file}: {refused.why}", err=True)
+    if found.refused:
+        raise typer.Exit(EXIT_NO)
+
+
+def _ending(output: Path | None) -> ReportFormat | None:
+    return None if output is None else _BY_ENDING.get(output.suffix.lower())
+
+
+def _check_output(output: Path, folder: Path) -> None:
+    from discovercall.foundation.errors import InputError
+    from discovercall.foundation.files import check_replaceable, same_file
+
+    check_replaceable(output, "--output")
+    for path in (*folder.glob("*.jsonl"), *folder.rglob("*.json")):
+        if same_file(output, path):
+            raise InputError(f"{output} is also an input", where="--output", fix="name another file")
+
+
+def _gather(folder: Path, tasks: Path, policy: Path) -> ResultsReport:
+    from dataclasses import replace
+
+    from discovercall.publication.policy import load_policy
+    from discovercall.publication.results import load_task_sets, results_report
+
+    found = results_report(folder, load_policy(policy), load_task_sets(tasks))
+    refused = list(found.refused)
+    return replace(
+        found,
+        gateway=_gateway(folder, refused),
+        scenarios=_scenarios(folder, refused),
+        refused=tuple(refused),
+    )
+
+
+def _gateway(folder: Path, refused: list[Refused]) -> GatewaySnapshot | None:
+    from discovercall.foundation.ecma_json import JsonError, decode
+    from discovercall.foundation.errors import RefusedError
+    from discovercall.report.gateway import gateway_of
+    from discovercall.report.results import Refused
+
+    path = folder / _BASELINE
+    if not path.is_file():
+        return None
+    name = _BASELINE.as_posix()
+    try:
+        return gateway_of(decode(path.read_bytes()), name)
+    except (JsonError, UnicodeDecodeError) as error:
+        refused.append(Refused(name, f"not valid JSON ({error})"))
+    except RefusedError as error:
+        refused.append(Refused(name, error.what))
+    return None
+
+
+def _scenarios(folder: Path, refused: list[Refused]) -> tuple[ScenarioReport, ...]:
+    paths = sorted((folder / _SCENARIOS).glob("*/report.json"))
+    if not paths:
+        return ()
+    from discovercall.foundation.errors import DiscovercallError
+    from discovercall.invocation.benchmark import read_report
+    from discovercall.report.results import Refused
+    from discovercall.report.scenarios import scenarios_of
+
+    found = []
+    for path in paths:
+        name = path.relative_to(folder).as_posix()
+        try:
+            found.append(scenarios_of(read_report(path).model_dump(mode="json"), name))
+        except DiscovercallError as error:
+            refused.append(Refused(name, error.what))
+    return tuple(sorted(found, key=lambda one: one.generated_at, reverse=True))
+
+
+def _base(folder: Path, output: Path | None) -> str:
+    """The way from where the report is read to the folder, as the beginning of a link."""
+    import os
+    from urllib.parse import quote
+
+    start = Path.cwd() if output is None else output.parent
+    way = Path(os.path.relpath(folder.resolve(), start.resolve())).as_posix()
+    return "" if way == "." else f"{quote(way)}/"
+
+
+def _write(found: ResultsReport, kind: ReportFormat, output: Path | None, *, trend: bool, base: str) -> None:
+    from dataclasses import asdict
+
+    if kind is ReportFormat.JSON:
+        value: Any = asdict(found)
+        if trend:
+            value = {name: value[name] for name in ("schema_version", "refused", "trends")}
+        if output is None:
+            print_json(value)
+            return
+        from discovercall.foundation.ecma_json import pretty
+
+        text = pretty(value) + "\n"
+    elif kind is ReportFormat.HTML:
+        from discovercall.report.html import results_html
+
+        text = results_html(found, base)
+    else:
+        from discovercall.report.results_markdown import results_markdown, trends_markdown
+
+        text = trends_markdown(found) if trend else results_markdown(found, base)
+    if output is None:
+        typer.echo(text, nl=False)
+        return
+    from discovercall.foundation.errors import InputError
+    from discovercall.foundation.files import write_atomic
+
+    try:
+        write_atomic(output, text.encode(), mode=0o644)
+    except OSError as error:
+        raise InputError(f"{output} can't be written ({error.strerror})", where="--output") from None
+    typer.echo(f"Wrote {output}")
