@@ -15,6 +15,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from discovercall.cli.outputs import OUTPUTS
 from discovercall.contract.task_model import TaskLine
 from discovercall.foundation.ecma_json import pretty
 from discovercall.foundation.files import write_atomic
@@ -36,6 +37,7 @@ _MODELS: dict[str, tuple[str, Any]] = {
     "publication-policy": ("A publication policy, version 1 or 2", PolicyV1 | PolicyV2),
     "invocation-config": ("Configuration of the agent invocation benchmark", ConfigFile),
     "invocation-report": ("Report of the agent invocation benchmark", Report),
+    **OUTPUTS,
 }
 
 

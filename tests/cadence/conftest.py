@@ -30,6 +30,7 @@ from tests.cadence.checkout import (
     seed,
 )
 from tests.support.github.fake_github import FakeGitHub
+from tests.support.output_schemas import checked
 
 
 @pytest.fixture(scope="session")
@@ -109,6 +110,7 @@ def _measure(checkout: Checkout, folder: Path) -> None:
         )  # fmt: skip
         assert run.returncode == 0, run.stderr
     fake.assert_clean()
+    checked("cadence-run", run.stdout)
     (folder / "run.json").write_text(run.stdout)
 
 
@@ -136,9 +138,14 @@ class Outcome:
     outputs: dict[str, str]
     summary: str
 
+    name: str
+
     @property
     def json(self) -> Any:
-        return json.loads(self.out)
+        if self.name == "document":
+            return json.loads(self.out)
+        schema = {"propose": "pull", "recover": "pull"}.get(self.name, self.name)
+        return checked(f"cadence-{schema}", self.out)
 
 
 @pytest.fixture
@@ -174,7 +181,9 @@ def cadence(
             code, error = problem.exit_code, str(problem)
         out, err = capsys.readouterr()
         outputs = parse_outputs(files["GITHUB_OUTPUT"].read_text())
-        return Outcome(code, out, error + err, outputs, files["GITHUB_STEP_SUMMARY"].read_text())
+        return Outcome(
+            code, out, error + err, outputs, files["GITHUB_STEP_SUMMARY"].read_text(), arguments[0]
+        )
 
     return invoke
 

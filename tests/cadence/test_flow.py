@@ -260,3 +260,10 @@ def test_dispatch_with_a_dropped_answer_starts_exactly_one_run(
     assert again.json["dispatched"] is False
     assert len(gh.dispatches) == 1
     assert len(gh.calls("actions/create-workflow-dispatch")) == 1
+
+
+def test_plan_and_guard_print_what_their_schemas_say(cadence: Cadence, checkout: Checkout) -> None:
+    done = cadence("plan", "--release-sha", checkout.sha, "--image", IMAGE, "--format", "json")
+    assert done.json["plan_digest"] == done.outputs["plan_digest"]
+    assert done.json["approval"]
+    assert cadence("guard", "--release-sha", checkout.sha, "--format", "json").json["verdict"] == "go"

@@ -12,6 +12,7 @@ from discovercall.gateway.capability_api import CapabilityApi
 from discovercall.gateway.listing import run_index
 from discovercall.gateway.server import EmbeddedGateway
 from tests.support.mcp.scripted import NOTHING, Scripted, configure, tool
+from tests.support.output_schemas import checked
 
 pytestmark = [pytest.mark.slow, pytest.mark.part("gateway over an MCP server")]
 
@@ -80,7 +81,7 @@ def test_an_unreadable_server_is_exit_1_and_the_rest_is_indexed(made, tmp_path):
     config = configure(tmp_path, desk.toml() + '[servers.gone]\ncommand = "/no/such/program"\n')
     done = run("gateway", "index", "--config", str(config.path), "--format", "json", "--semantic", "off")
     assert done.returncode == 1
-    document = json.loads(done.stdout)
+    document = checked("gateway-index", done.stdout)
     assert [(s["serverId"], s["status"], s["tools"]) for s in document["servers"]] == [
         ("desk", "online", 6),
         ("gone", "offline", 0),

@@ -33,6 +33,7 @@ from tests.publication.runs import (
     private_run,
 )
 from tests.publication.test_transaction import kill_with_journal
+from tests.support.output_schemas import checked
 
 PROGRAM = str(Path(sys.executable).parent / "discovercall")
 TASKS = ROOT / "tasks" / "v4.jsonl"
@@ -104,10 +105,10 @@ def desk(tmp_path: Path) -> Desk:
 def test_a_run_is_published_and_anybody_can_validate_it(desk: Desk) -> None:
     done = desk.publish("--format", "json", DISCOVERCALL_PUBLICATION_KEY=KEY_TEXT)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["published"][0]["records"] == 54
-    checked = desk.validate()
-    assert (checked.returncode, checked.stderr) == (0, "")
-    assert "official pair" in checked.stdout
+    assert checked("publish", done.stdout)["published"][0]["records"] == 54
+    valid = desk.validate()
+    assert (valid.returncode, valid.stderr) == (0, "")
+    assert "official pair" in valid.stdout
     runs, summary = (path.read_text() for path in sorted(desk.results.iterdir()))
     assert PRIVATE_TOOL not in runs + summary
     assert KEY_TEXT not in runs + summary
@@ -126,7 +127,7 @@ def test_a_changed_summary_is_explained_field_by_field(desk: Desk) -> None:
     done = desk.validate()
     assert done.returncode == 1
     assert "models[0].result_nonempty_rate: published 0.8824, recomputed 0.75" in done.stderr
-    report = json.loads(desk.validate("--format", "json").stdout)
+    report = checked("validate", desk.validate("--format", "json").stdout)
     assert report["ok"] is False
     assert any("result_nonempty_rate" in line for line in report["refused"])
 
