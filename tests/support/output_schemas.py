@@ -24,6 +24,7 @@ def checked(name: str, printed: str) -> Any:
     """What was printed, parsed; it fits its schema, and has no member that the schema does not name."""
     document = json.loads(printed)
     validator(name).validate(document)
-    known = validator(name).schema["properties"]
+    schema: Any = validator(name).schema
+    known = schema["properties"]
     assert set(document) <= set(known), set(document) - set(known)
     return document
