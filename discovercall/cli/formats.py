@@ -13,6 +13,15 @@ class Format(StrEnum):
     JSON = "json"
 
 
+class ReportFormat(StrEnum):
+    """The same, for commands that can also print one line or a Markdown page."""
+
+    HUMAN = "human"
+    JSON = "json"
+    CONCISE = "concise"
+    MARKDOWN = "markdown"
+
+
 def print_json(value: Any) -> None:
     """Print a value as indented JSON, as artifacts are written."""
     import typer

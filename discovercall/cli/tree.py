@@ -75,6 +75,7 @@ COMMANDS = {
     "gateway": Entry(
         "gateway", "app", "The tool broker: find, describe and call tools of a world or of MCP servers."
     ),
+    "eval": Entry("eval", "app", "Measure the gateway over a labelled corpus, and hold it to thresholds."),
     "invoke": Entry("invoke", "app", "Run the same scenarios in two agent designs on one model."),
 }
 

@@ -50,6 +50,9 @@ class InvocationBounds(_Border):
     offlineHandledRateMin: Rate | None = None
     errorClarityMin: Rate | None = None
     mechanicalRepairRateMin: Rate | None = None
+    timeoutHandledRateMin: Rate | None = None
+    expectedErrorRateMin: Rate | None = None
+    modeHandledRateMin: Rate | None = None
     noContactRateMin: Rate | None = None
 
 

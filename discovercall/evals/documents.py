@@ -1,0 +1,44 @@
+"""Result documents as bytes and back: sorted, rounded, and strictly read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from discovercall.evals.rates import DIGITS
+from discovercall.evals.result_model import EvaluationResult
+from discovercall.foundation.ecma_json import JsonError, loads, pretty
+from discovercall.foundation.errors import InputError
+from discovercall.foundation.jsonl import read_text
+from discovercall.foundation.models import check
+
+
+def canonical(value: Any) -> Any:
+    """Members sorted and floats rounded, so that equal measurements give equal bytes."""
+    if isinstance(value, Mapping):
+        return {key: canonical(value[key]) for key in sorted(value)}
+    if isinstance(value, (list, tuple)):
+        return [canonical(item) for item in value]
+    return round(value, DIGITS) if isinstance(value, float) else value
+
+
+def to_bytes(document: Mapping[str, Any]) -> bytes:
+    """Indented JSON with a final newline."""
+    return (pretty(canonical(document)) + "\n").encode()
+
+
+def read_result(path: Path) -> dict[str, Any]:
+    """A result document.
+
+    Raises:
+        InputError: the file can't be read, or is no result; names the field.
+    """
+    text, _ = read_text(path)
+    try:
+        value = loads(text)
+    except JsonError as error:
+        raise InputError(f"not valid JSON ({error})", where=str(path)) from None
+    check(EvaluationResult, value, str(path))
+    result: dict[str, Any] = value
+    return result

@@ -1,0 +1,88 @@
+"""Where results are kept: a file per run, the baseline, and the scoreboard made from it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discovercall.evals.documents import read_result, to_bytes
+from discovercall.evals.scoreboard import scoreboard
+from discovercall.foundation.checkout import is_checkout
+from discovercall.foundation.errors import InputError
+from discovercall.foundation.files import write_atomic
+
+_MODE = 0o644  # results are made to be read and committed
+
+
+@dataclass(frozen=True, slots=True)
+class ResultFolder:
+    """A folder of results."""
+
+    path: Path
+
+    @property
+    def baseline(self) -> Path:
+        """What later runs are compared with."""
+        return self.path / "snapshots" / "baseline.json"
+
+    @property
+    def scoreboard(self) -> Path:
+        """The baseline for people."""
+        return self.path / "BENCHMARKS.md"
+
+    def read_baseline(self) -> dict[str, Any] | None:
+        """The baseline; None where there is none yet.
+
+        Raises:
+            InputError: the file is there and is no result.
+        """
+        return read_result(self.baseline) if self.baseline.exists() else None
+
+    def prepare(self) -> None:
+        """Make sure, before anything is measured, that results can be written.
+
+        Raises:
+            InputError: the folder can't be made or written.
+        """
+        snapshots = self.baseline.parent
+        try:
+            snapshots.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"cannot be made ({error.strerror})", where=f"--out {self.path}") from None
+        if not os.access(snapshots, os.W_OK) or not os.access(self.path, os.W_OK):
+            raise InputError("cannot be written", where=f"--out {self.path}", fix="name another folder")
+
+    def write(self, result: Mapping[str, Any], *, as_baseline: bool) -> list[Path]:
+        """Write a run's file; as the baseline, also that and the scoreboard. Returns what was written.
+
+        Args:
+            result: the result document.
+            as_baseline: whether later runs are compared with it.
+        """
+        stamp = str(result["generatedAt"])[:19].replace("-", "").replace(":", "") + "Z"
+        data = to_bytes(result)
+        written = {self.baseline.parent / f"run-{stamp}.json": data}
+        if as_baseline:
+            written[self.baseline] = data
+            written[self.scoreboard] = scoreboard(result).encode()
+        for path, content in written.items():
+            write_atomic(path, content, mode=_MODE)
+        return list(written)
+
+
+def default_folder(start: Path) -> ResultFolder | None:
+    """`results/gateway` of the checkout that a folder lies in; None outside of one."""
+    root = next((folder for folder in (start, *start.parents) if is_checkout(folder)), None)
+    return ResultFolder(root / "results" / "gateway") if root else None
+
+
+def becomes_baseline(result: Mapping[str, Any], all_families: bool, forced: bool) -> bool:
+    """Whether a run replaces the baseline: a full one that passes, or when told to.
+
+    A run without the model measures less than one with it, and so never replaces it unasked.
+    """
+    complete = all_families and result["provenance"]["semanticRan"]
+    return forced or (complete and result["verdict"] == "pass")

@@ -1,0 +1,110 @@
+"""Raising thresholds to what was measured: tighter, never looser.
+
+A bound is seeded one case below its measurement, for the run time's arithmetic may differ in the last digit
+between processors and so turn one case.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discovercall.evals.corpus import load_corpus
+from discovercall.evals.gates import measured
+from discovercall.evals.thresholds import Bound, parse_thresholds
+from discovercall.foundation.ecma_json import loads, pretty
+from discovercall.foundation.errors import InputError
+from discovercall.foundation.files import write_atomic
+from discovercall.foundation.jsonl import read_text
+
+_STEPS = 10_000  # bounds have four decimals
+
+
+@dataclass(frozen=True, slots=True)
+class Tightened:
+    """A bound before and after."""
+
+    name: str
+    before: float
+    after: float
+
+
+def tighten(
+    document: Mapping[str, Any], result: Mapping[str, Any], where: str
+) -> tuple[dict[str, Any], list[Tightened]]:
+    """A thresholds document with every bound that a result allows to be tighter; the rest stays.
+
+    Args:
+        document: `thresholds.json`, parsed.
+        result: a result document.
+        where: name of the thresholds file, for messages.
+
+    Raises:
+        InputError: the thresholds document is wrong.
+    """
+    tightened = copy.deepcopy(dict(document))
+    changes = []
+    for bound in parse_thresholds(document, where).bounds:
+        if bound.family == "hygiene" or not _ran(bound, result):
+            continue
+        actual = measured(bound, result)
+        if actual is None:
+            continue
+        proposed = seed(actual, bound.comparator == "min", _case(bound, result))
+        if proposed > bound.threshold if bound.comparator == "min" else proposed < bound.threshold:
+            group = tightened[bound.family][bound.scope] if bound.scope else tightened[bound.family]
+            group[bound.metric + bound.comparator.title()] = proposed
+            changes.append(Tightened(bound.name, bound.threshold, proposed))
+    return tightened, changes
+
+
+def ratchet_file(folder: Path, result: Mapping[str, Any]) -> list[Tightened]:
+    """Raise the bounds of a corpus's `thresholds.json` in place, and say which.
+
+    Args:
+        folder: the corpus.
+        result: a result document of this very corpus.
+
+    Raises:
+        InputError: there are no thresholds, they are wrong, or the result is of another corpus.
+    """
+    path = folder / "thresholds.json"
+    if result["provenance"]["corpusSha256"] != load_corpus(folder).sha256:
+        raise InputError("is of another corpus", where="RESULT", fix="measure this corpus first")
+    text, _ = read_text(path)
+    tightened, changes = tighten(loads(text), result, str(path))
+    if changes:
+        write_atomic(path, (pretty(tightened) + "\n").encode(), mode=0o644)
+    return changes
+
+
+def seed(actual: float, is_minimum: bool, case: float) -> float:
+    """The bound for a measurement: one case looser, cut to four decimals away from the measurement."""
+    if is_minimum:
+        return max(0.0, math.floor((actual - case) * _STEPS) / _STEPS)
+    return min(1.0, math.ceil((actual + case) * _STEPS) / _STEPS)
+
+
+def _case(bound: Bound, result: Mapping[str, Any]) -> float:
+    """What one case is worth. Calls and texts are not ranked: what they promise has no slack."""
+    if bound.scope is None:
+        return 0.0
+    scope = (result["rankers"]["words"] if bound.family == "discoveryWords" else result[bound.family])[
+        bound.scope
+    ]
+    if bound.metric == "refusalAuc":
+        counts: list[int] = [
+            scope["intervals"][name]["of"] for name in ("noMatchCorrectness", "falseRefusalRate")
+        ]
+        return 1 / min(counts)
+    return 1.0 / float(scope["intervals"][bound.metric]["of"])
+
+
+def _ran(bound: Bound, result: Mapping[str, Any]) -> bool:
+    if bound.requires_semantic and not result["provenance"]["semanticRan"]:
+        return False
+    return ("rankers" if bound.family == "discoveryWords" else bound.family) in result

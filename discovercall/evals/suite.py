@@ -1,0 +1,134 @@
+"""Runs families over a corpus and puts the result document together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from discovercall.evals.cases import Corpus
+from discovercall.evals.diff import diff_results
+from discovercall.evals.discovery import measure_discovery
+from discovercall.evals.documents import canonical
+from discovercall.evals.gates import evaluate_gates, verdict_of
+from discovercall.evals.hygiene import check_hygiene
+from discovercall.evals.provenance import Surroundings, provenance
+from discovercall.evals.result_model import FAMILIES, SCHEMA, Family
+from discovercall.evals.semantic import SemanticLeg
+from discovercall.evals.surfaces import RunCommand
+from discovercall.foundation.clocks import Clock, iso_milliseconds
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be measured.
+
+    Attributes:
+        corpus: the checked corpus.
+        leg: the model, or why there is none.
+        around: code and machine.
+        run_command: the program's own entry point.
+        clock: seconds since the Unix epoch.
+        monotonic: seconds of a clock that never goes back, for the duration.
+        families: which, in any order.
+        holdout: measure the set-aside intents too.
+        baseline: an earlier result to compare with.
+        flags: options that change what is measured, as given.
+        progress: told what begins.
+    """
+
+    corpus: Corpus
+    leg: SemanticLeg
+    around: Surroundings
+    run_command: RunCommand
+    clock: Clock
+    monotonic: Callable[[], float]
+    families: Sequence[Family] = FAMILIES
+    holdout: bool = False
+    baseline: Mapping[str, Any] | None = None
+    flags: Sequence[str] = ()
+    progress: Callable[[str], None] = field(default=lambda step: None)
+
+
+def run_suite(plan: Plan) -> dict[str, Any]:
+    """The result document, with its gates evaluated and compared with the baseline."""
+    started, wall = plan.monotonic(), plan.clock()
+    families = [family for family in FAMILIES if family in plan.families and _has_cases(family, plan.corpus)]
+    result: dict[str, Any] = {"schema": SCHEMA, "generatedAt": iso_milliseconds(wall)}
+    skipped = _absent_families(plan)
+    if plan.leg.skip_reason is not None:
+        skipped.append({"what": "semantic leg", "reason": plan.leg.skip_reason})
+    for family in families:
+        plan.progress(family)
+        result |= _members(family, plan)
+    if "discovery" in families and plan.holdout:
+        plan.progress("set-aside intents")
+        result["heldOut"] = _held_out(plan)
+    made = provenance(plan.corpus, plan.leg, plan.around, families, plan.flags)
+    made["tokenEstimator"] = (result.get("tokens") or {}).get("estimator")
+    if plan.corpus.thresholds is None:
+        skipped.append({"what": "gates", "reason": "the corpus has no thresholds.json"})
+    parity_skipped = (result.get("ergonomics") or {}).get("paritySkipReason")
+    if parity_skipped:
+        skipped.append({"what": "parity", "reason": parity_skipped})
+    result = canonical(result)
+    gates = evaluate_gates(plan.corpus.thresholds, result, families, plan.leg.skip_reason)
+    result |= {
+        "provenance": made,
+        "gates": [gate.document() for gate in gates],
+        "skipped": skipped,
+        "verdict": verdict_of(gates),
+    }
+    if plan.baseline is not None:
+        result["diff"] = diff_results(plan.baseline, result)
+    made["durationSeconds"] = round(max(0.0, plan.monotonic() - started), 3)
+    document: dict[str, Any] = canonical(result)
+    return document
+
+
+def _members(family: Family, plan: Plan) -> dict[str, Any]:
+    """A family's members of the result; its libraries are loaded only here."""
+    corpus, encoder = plan.corpus, plan.leg.encoder
+    if family == "discovery":
+        found = measure_discovery(corpus, corpus.discovery, encoder=encoder)
+        hygiene = check_hygiene(corpus, corpus.discovery, encoder=encoder, skip_reason=plan.leg.skip_reason)
+        return {
+            "discovery": found.document(),
+            "rankers": found.side_by_side(),
+            "cases": found.case_list(),
+            "hygiene": hygiene.document(),
+        }
+    if family == "invocation":
+        from discovercall.evals.invocation import measure_invocation
+
+        return {family: measure_invocation(corpus).document()}
+    if family == "ergonomics":
+        from discovercall.evals.ergonomics import measure_ergonomics
+
+        return {family: measure_ergonomics(corpus, run_command=plan.run_command, encoder=encoder).document()}
+    return {}
+
+
+def _held_out(plan: Plan) -> dict[str, Any]:
+    """Metrics of the set-aside intents. Neither a case nor a text of theirs gets into a result."""
+    corpus, leg = plan.corpus, plan.leg
+    hygiene = check_hygiene(corpus, corpus.holdout, encoder=leg.encoder, skip_reason=leg.skip_reason)
+    return {
+        "n": len(corpus.holdout),
+        "sha256": corpus.holdout_sha256,
+        "rankers": measure_discovery(corpus, corpus.holdout, encoder=leg.encoder).side_by_side(),
+        "hygieneFindings": len(hygiene.findings),
+    }
+
+
+def _has_cases(family: Family, corpus: Corpus) -> bool:
+    cases = {"invocation": corpus.invocation, "ergonomics": corpus.ergonomics}
+    return family not in cases or bool(cases[family])
+
+
+def _absent_families(plan: Plan) -> list[dict[str, str]]:
+    return [
+        {"what": family, "reason": "the corpus has no case of it"}
+        for family in FAMILIES
+        if family in plan.families and not _has_cases(family, plan.corpus)
+    ]

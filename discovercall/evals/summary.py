@@ -1,0 +1,111 @@
+"""A result on a terminal: what came out, what failed, on one line or on one screen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from discovercall.evals.scoreboard import RANKERS, SCOPES, verdict_line
+from discovercall.evals.shown import DASH, interval, percent, signed, three
+
+
+def concise(result: Mapping[str, Any]) -> str:
+    """One line: verdict, overall top-1, gates."""
+    gates = [gate for gate in result["gates"] if not gate["skipped"]]
+    passed = sum(gate["pass"] for gate in gates)
+    parts = [verdict_line(result)]
+    if result.get("discovery"):
+        parts.append(f"top-1 {percent(result['discovery']['overall']['top1'])}")
+    return " · ".join([*parts, f"gates {passed}/{len(gates)}"])
+
+
+def human(result: Mapping[str, Any]) -> str:
+    """One screen: discovery, the other families' rates, gates that failed, and the verdict."""
+    lines: list[str] = []
+    if result.get("discovery"):
+        lines += _discovery(result["rankers"], "Discovery")
+    if result.get("heldOut"):
+        lines += _discovery(result["heldOut"]["rankers"], f"Set aside ({result['heldOut']['n']} intents)")
+    for family in ("invocation", "ergonomics", "tokens", "cache"):
+        if result.get(family):
+            lines += [family.title(), *_rates(result[family]), ""]
+    lines += [
+        f"warning: {f['intent']}: {f['issue']}" for f in (result.get("hygiene") or {}).get("findings", ())
+    ]
+    lines += _changes(result.get("diff"))
+    for gate in result["gates"]:
+        if not gate["pass"] and not gate["skipped"]:
+            bound = f"at {'least' if gate['comparator'] == 'min' else 'most'} {three(gate['threshold'])}"
+            lines.append(f"failed: {gate['name']} is {three(gate['actual'])}, {bound} is needed")
+    return "\n".join([*lines, concise(result)])
+
+
+def diff_text(diff: Mapping[str, Any]) -> str:
+    """A comparison, a line per change."""
+    return "\n".join(_changes(diff))
+
+
+def aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Columns of equal width, the first to the left and the others to the right."""
+    lines = [header, *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
+    return [
+        "  ".join(
+            cell.ljust(width) if column == 0 else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    ]
+
+
+def _discovery(rankers: Mapping[str, Any], title: str) -> list[str]:
+    lines: list[str] = []
+    for name, label in RANKERS.items():
+        if rankers.get(name):
+            rows = [_scope_row(scope, rankers[name][scope]) for scope in SCOPES]
+            header = ("", "n", "top-1", "95%", "top-3", "MRR", "no match", "false refusals", "without cap.")
+            lines += [f"{title}: {label}", *aligned(header, rows), ""]
+    return lines
+
+
+def _scope_row(scope: str, found: Mapping[str, Any]) -> tuple[str, ...]:
+    return (
+        scope,
+        str(found["n"]),
+        percent(found["top1"]),
+        interval(found["intervals"].get("top1")) or DASH,
+        percent(found["top3"]),
+        three(found["mrr"]),
+        percent(found["noMatchCorrectness"]),
+        percent(found["falseRefusalRate"]),
+        percent(found["capabilityAblation"]),
+    )
+
+
+def _rates(found: Mapping[str, Any]) -> list[str]:
+    named = [(name, value) for name, value in found.items() if _is_share(name, value)]
+    return aligned(("", ""), [(f"  {name}", percent(value)) for name, value in named])[1:] if named else []
+
+
+def _is_share(name: str, value: Any) -> bool:
+    shown = value is None or (isinstance(value, float) and 0 <= value <= 1)
+    return shown and name.endswith(("Rate", "Success", "Reduction", "Clarity"))
+
+
+def _changes(diff: Mapping[str, Any] | None) -> list[str]:
+    if not diff:
+        return []
+    since = f"the baseline of {diff['baselineGeneratedAt']}"
+    if not diff["comparable"]:
+        return [f"not compared with {since}: {diff['reason']}"]
+    lines = [
+        f"{change['direction']}: {change['metric']} {three(change['baseline'])} -> {three(change['current'])}"
+        f" ({signed(change['delta'])})"
+        for change in diff["metrics"]
+    ]
+    lines += [
+        f"flip: {flip['intent']}: rank {flip['oldRank']} -> {flip['newRank']},"
+        f" {flip['oldDecision']} -> {flip['newDecision']}"
+        for flip in diff["flips"]
+    ]
+    return lines or [f"no metric differs from {since}"]
