@@ -24,8 +24,9 @@ from discovercall.evals.probes import (
     succeeded,
     timeout_handled,
 )
+from discovercall.evals.rates import Rate
 from discovercall.evals.repairer import repaired_arguments
-from discovercall.evals.tally import Tally
+from discovercall.evals.tally import Tally, tally_members
 from discovercall.gateway.cache import BrokerLike
 from discovercall.gateway.operations import carry_out
 
@@ -69,19 +70,17 @@ class InvocationResult:
 
     def document(self) -> dict[str, Any]:
         """The result's member `invocation`."""
-        moods = [tally for tally in self.modes.values() if tally.total]
-        handled = sum(tally.held for tally in moods)
-        total = sum(tally.total for tally in moods)
-        missed = {name: tally.missed for name, tally in self.tallies.items() if tally.missed}
-        missed |= {f"modes.{mode}": tally.missed for mode, tally in self.modes.items() if tally.missed}
+        handled = sum(tally.held for tally in self.modes.values())
+        total = sum(tally.total for tally in self.modes.values())
+        members = tally_members(self.tallies)
+        members["offenders"] |= {f"modes.{mode}": t.missed for mode, t in self.modes.items() if t.missed}
+        members["intervals"]["modeHandledRate"] = Rate(handled, total).interval()
         return {
             "n": self.counted,
             "scenarios": self.scenarios,
-            **{name: tally.rate for name, tally in self.tallies.items()},
-            "modeHandledRate": handled / total if total else None,
+            **members,
+            "modeHandledRate": Rate(handled, total).value,
             "modes": {mode: tally.rate for mode, tally in self.modes.items()},
-            "counts": {name: tally.total for name, tally in self.tallies.items()} | {"modes": total},
-            "offenders": missed,
         }
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+from discovercall.evals.rates import Rate
 
 
 @dataclass(slots=True)
@@ -26,6 +29,20 @@ class Tally:
     def rate(self) -> float | None:
         """The share that held; None without any case."""
         return self.held / self.total if self.total else None
+
+    @property
+    def interval(self) -> dict[str, Any] | None:
+        """Hits, cases and the 95% Wilson interval; None without any case."""
+        return Rate(self.held, self.total).interval()
+
+
+def tally_members(tallies: Mapping[str, Tally]) -> dict[str, Any]:
+    """Members of a result: each rate by its name, their `intervals`, and the names of `offenders`."""
+    return {
+        **{name: tally.rate for name, tally in tallies.items()},
+        "intervals": {name: tally.interval for name, tally in tallies.items()},
+        "offenders": {name: list(tally.missed) for name, tally in tallies.items() if tally.missed},
+    }
 
 
 def mean(values: Iterable[float]) -> float | None:

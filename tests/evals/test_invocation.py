@@ -84,7 +84,7 @@ def test_the_real_broker_holds_everywhere():
     assert result["modeHandledRate"] == 1.0
     assert result["offenders"] == {}
     assert (result["n"], result["scenarios"]) == (6, 9)
-    assert result["counts"] == {
+    assert {name: interval["of"] for name, interval in result["intervals"].items()} == {
         "validArgumentRate": 3,
         "firstCallSuccess": 1,
         "repairSuccess": 2,
@@ -95,7 +95,7 @@ def test_the_real_broker_holds_everywhere():
         "expectedErrorRate": 5,
         "errorClarity": 8,
         "noContactRate": 4,
-        "modes": 7,
+        "modeHandledRate": 7,
     }
 
 
