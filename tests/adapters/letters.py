@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
+from http.server import BaseHTTPRequestHandler
+from typing import Any
 
 from discovercall.gateway.catalog import default_world_path, load_world
 from discovercall.gateway.parameters import derive_params, one_of_required
+from tests.support.loopback import LoopbackServer
 
 LETTERS = [chr(code) for code in range(0x21, 0x7F)]
 API_KEY = "catalog-key"
@@ -45,34 +44,19 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
 
-class LetterCatalog(ThreadingHTTPServer):
+class LetterCatalog(LoopbackServer):
     """The capability API of that catalog on a free loopback port; a context manager."""
 
-    daemon_threads = True
-
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
         self.tools = {
             letter: tool | {"tool_id": letter}
             for letter, tool in zip(LETTERS, tool_definitions(), strict=False)
         }
 
-    def __enter__(self) -> Self:
-        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None = None,
-        error: BaseException | None = None,
-        trace: TracebackType | None = None,
-    ) -> None:
-        self.shutdown()
-        self.server_close()
-
     @property
     def base_url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/api/v1"
+        return f"{self.origin}/api/v1"
 
     def answer(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         if path.endswith("/search"):

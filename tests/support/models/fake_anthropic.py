@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, ClassVar
 
-from tests.support.models.fake_server import FakeServer, Handler
+from tests.support.models.cli_server import CliModelServer
+from tests.support.models.fake_server import Handler
 from tests.support.models.streaming import EventStream
 
 ERRORS = {
@@ -45,36 +46,22 @@ _USAGE = {
 }
 
 
-class FakeAnthropic(FakeServer):
-    """Args:
-    key: what requests have to authorise with; 401 otherwise.
-    answer: the JSON value that the model answers with.
-    """
+class FakeAnthropic(CliModelServer):
+    """The Messages API."""
 
     scenarios: ClassVar[dict[str, str]] = SCENARIOS
+    errors = tuple(ERRORS)
 
-    def __init__(self, key: str, answer: Any) -> None:
-        super().__init__(key=key)
-        self.answer = answer
+    def serves(self, path: str) -> bool:
+        return path.startswith("/v1/messages")
 
-    def url(self, scenario: str) -> str:
-        """Base URL with that scenario."""
-        return f"{self.origin}/s/{scenario}"
+    def not_found(self, handler: Handler) -> None:
+        error = {"type": "not_found_error", "message": "not found (fake)"}
+        handler.send_json(404, {"type": "error", "error": error})
 
-    def answer_request(self, handler: Handler, path: str, scenario: str, body: Any) -> None:
-        if not path.startswith("/v1/messages") or handler.command != "POST" or not isinstance(body, dict):
-            error = {"type": "not_found_error", "message": "not found (fake)"}
-            return handler.send_json(404, {"type": "error", "error": error})
+    def authorised(self, handler: Handler) -> bool:
         bearer = handler.headers.get("Authorization", "").removeprefix("Bearer ")
-        if handler.headers.get("x-api-key", bearer) != self.key:
-            return self.error(handler, "http401", body)
-        if scenario in ("http500_once", "cut_once"):
-            scenario = scenario.removesuffix("_once") if self.bump(scenario) == 1 else "ok"
-        if scenario in ERRORS:
-            return self.error(handler, scenario, body)
-        if scenario == "blackhole":
-            handler.wait(120)
-        self.message(handler, scenario, body)
+        return bool(handler.headers.get("x-api-key", bearer) == self.key)
 
     def error(self, handler: Handler, name: str, body: dict[str, Any]) -> None:
         status, kind, message = ERRORS[name]

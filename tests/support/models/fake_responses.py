@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any, ClassVar
 
+from tests.support.models.cli_server import CliModelServer
 from tests.support.models.fake_openai import ERRORS
-from tests.support.models.fake_server import FakeServer, Handler
+from tests.support.models.fake_server import Handler
 from tests.support.models.streaming import EventStream
 
 SCENARIOS = {
@@ -46,34 +47,21 @@ _CALLS = {
 }
 
 
-class FakeResponses(FakeServer):
-    """Args:
-    key: what requests have to authorise with; 401 otherwise.
-    answer: the JSON value that the model answers with.
-    """
+class FakeResponses(CliModelServer):
+    """The Responses API."""
 
     scenarios: ClassVar[dict[str, str]] = SCENARIOS
+    errors = tuple(ERRORS)
+    suffix = "/v1"
 
-    def __init__(self, key: str, answer: Any) -> None:
-        super().__init__(key=key)
-        self.answer = answer
+    def serves(self, path: str) -> bool:
+        return path == "/v1/responses"
 
-    def url(self, scenario: str) -> str:
-        """Base URL with that scenario."""
-        return f"{self.origin}/s/{scenario}/v1"
+    def not_found(self, handler: Handler) -> None:
+        handler.send_json(404, {"error": {"message": "Unknown request URL (fake)", "code": None}})
 
-    def answer_request(self, handler: Handler, path: str, scenario: str, body: Any) -> None:
-        if path != "/v1/responses" or handler.command != "POST" or not isinstance(body, dict):
-            return handler.send_json(404, {"error": {"message": "Unknown request URL (fake)", "code": None}})
-        if handler.headers.get("Authorization") != f"Bearer {self.key}":
-            return self.error(handler, "http401", body)
-        if scenario in ("http500_once", "cut_once"):
-            scenario = scenario.removesuffix("_once") if self.bump(scenario) == 1 else "ok"
-        if scenario in ERRORS:
-            return self.error(handler, scenario, body)
-        if scenario == "blackhole":
-            handler.wait(120)
-        self.stream(handler, scenario, body)
+    def authorised(self, handler: Handler) -> bool:
+        return handler.headers.get("Authorization") == f"Bearer {self.key}"
 
     def error(self, handler: Handler, name: str, body: dict[str, Any]) -> None:
         status, kind, parameter, code, message = ERRORS[name]
@@ -111,7 +99,7 @@ class FakeResponses(FakeServer):
             found.append(_message("m0", comment) | {"phase": "commentary"})
         return [*found, _message("m1", part)]
 
-    def stream(self, handler: Handler, scenario: str, body: dict[str, Any]) -> None:
+    def message(self, handler: Handler, scenario: str, body: dict[str, Any]) -> None:
         stream = EventStream(handler)
         base = {"id": "resp", "object": "response", "model": body["model"], "output": [], "usage": None}
         stream.send("response.created", response=base | {"status": "in_progress"})

@@ -14,9 +14,10 @@ import sys
 import threading
 import time
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, ClassVar, Self
+from http.server import BaseHTTPRequestHandler
+from typing import Any, ClassVar
+
+from tests.support.loopback import LoopbackServer
 
 
 class Gone(Exception):
@@ -110,14 +111,13 @@ class Handler(BaseHTTPRequestHandler):
     do_GET = do_CONNECT = do_POST
 
 
-class FakeServer(ThreadingHTTPServer):
+class FakeServer(LoopbackServer):
     """A context manager that serves on a free loopback port until it is left."""
 
-    daemon_threads = True
     scenarios: ClassVar[dict[str, str]] = {}
 
     def __init__(self, scenario: str = "ok", key: str | None = None) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__(Handler)
         self.scenario = scenario
         self.key = key
         self.requests: list[Received] = []
@@ -125,23 +125,9 @@ class FakeServer(ThreadingHTTPServer):
         self.lock = threading.Lock()
         self.stopping = threading.Event()
 
-    def __enter__(self) -> Self:
-        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None = None,
-        error: BaseException | None = None,
-        trace: TracebackType | None = None,
-    ) -> None:
+    def shutdown(self) -> None:
         self.stopping.set()
-        self.shutdown()
-        self.server_close()
-
-    @property
-    def origin(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
+        super().shutdown()
 
     def scenario_of(self, body: Any) -> str:
         model = body.get("model") if isinstance(body, dict) else None
