@@ -8,50 +8,15 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
+from discovercall.evals.corpus import corpus_problems
+from discovercall.evals.hygiene import content_stems
 from discovercall.gateway.arguments import check_arguments
 from discovercall.gateway.catalog import default_world_path, load_world, split_tool_ref
 
 DATA = Path(__file__).parents[2] / "tasks" / "gateway"
 WORLD = load_world(default_world_path())
-DECISIONS = {"use", "ambiguous", "no_good_match"}
-ERRORS = {
-    "TOOL_NOT_FOUND",
-    "CONFIG_ERROR",
-    "ARGUMENT_VALIDATION_FAILED",
-    "TOOL_SCHEMA_CHANGED",
-    "DOWNSTREAM_SERVER_OFFLINE",
-    "DOWNSTREAM_CALL_FAILED",
-    "AUTH_UNAVAILABLE",
-}
 LEAST = {"lexical": 45, "semantic": 50, "no_match": 45, "wrong_server": 20, "ambiguous": 20}
 HELD = "holdout-"
-FUNCTION_WORDS = frozenset(
-    re.findall(
-        r"\w+",
-        """a about all am an and any are as at be been but by can could did do does for from had
-        has have he here how i if in into is it its may me might more most must my no not of off
-        on or our out over own please shall she should so some than that the their them then
-        there these they this those till to until up us was we were what when where which while
-        who whom why will with without would you your""",
-    )
-)
-ENDINGS = (
-    "ations",
-    "ation",
-    "ings",
-    "ing",
-    "ies",
-    "ied",
-    "edly",
-    "ers",
-    "er",
-    "ed",
-    "es",
-    "ly",
-    "s",
-    "e",
-    "y",
-)
 
 
 def discovery():
@@ -66,10 +31,7 @@ def discovery():
 def entries(folder, member):
     found = []
     for path in sorted((DATA / folder).glob("*.json")):
-        document = json.loads(path.read_text(encoding="utf-8"))
-        assert set(document) == {"version", "_note", member}, path.name
-        assert document["version"] == 1
-        found += document[member]
+        found += json.loads(path.read_text(encoding="utf-8"))[member]
     return found
 
 
@@ -89,24 +51,6 @@ def with_outcome(outcome):
 
 def drifted():
     return [scenario for scenario in SCENARIOS if scenario.get("expectedError") == "TOOL_SCHEMA_CHANGED"]
-
-
-def stem(word):
-    """A blunt stem: it joins too much rather than too little, which is the safe side here."""
-    for ending in ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            word = word[: -len(ending)]
-            break
-    return word[:-1] if len(word) > 3 and word[-1] == word[-2] else word
-
-
-def stems(text):
-    split = re.sub(r"([a-z])([A-Z])", r"\1 \2", text).lower()
-    return {stem(word) for word in re.findall(r"[^\W_]+", split) if word not in FUNCTION_WORDS}
-
-
-def plain(intent):
-    return " ".join(re.findall(r"\w+", intent.lower()))
 
 
 def test_the_world_is_large_and_mixed():
@@ -132,26 +76,18 @@ def test_the_set_aside_third_covers_each_category_alike():
     assert {c: held[c] for c in counts if not 0.3 <= held[c] / counts[c] <= 0.36} == {}
 
 
-@pytest.mark.parametrize(("name", "case"), DISCOVERY, ids=[case["intent"] for case in INTENTS])
-def test_a_label_is_well_formed(name, case):
-    assert set(case) == {"intent", "category", "acceptable", "rationale"}
-    assert name.removeprefix(HELD).removesuffix(".jsonl").replace("-", "_") == case["category"]
-    assert case["intent"].strip()
-    assert case["rationale"].strip()
-    assert bool(case["acceptable"]) == (case["category"] != "no_match")
-    assert [ref for ref in case["acceptable"] if ref not in WORLD.by_ref] == []
-    assert len(set(case["acceptable"])) == len(case["acceptable"])
-    if case["category"] == "ambiguous":
-        assert len(case["acceptable"]) >= 2
+def test_the_loader_accepts_all_of_it():
+    assert corpus_problems(DATA) == []
 
 
-def test_no_intent_occurs_twice():
-    assert [text for text, n in Counter(plain(case["intent"]) for case in INTENTS).items() if n > 1] == []
+def test_a_file_holds_its_own_category():
+    for name, case in DISCOVERY:
+        assert name.removeprefix(HELD).removesuffix(".jsonl").replace("-", "_") == case["category"]
 
 
 def test_a_semantic_intent_shares_no_content_word_with_its_tools():
     shared = {
-        (case["intent"], ref): stems(case["intent"]) & stems(f"{tool.name} {tool.title}")
+        (case["intent"], ref): content_stems(case["intent"]) & content_stems(f"{tool.name} {tool.title}")
         for case in INTENTS
         if case["category"] == "semantic"
         for ref in case["acceptable"]
@@ -164,7 +100,9 @@ def test_a_lexical_intent_uses_words_of_its_tool():
     for case in INTENTS:
         if case["category"] == "lexical":
             for tool in (WORLD.by_ref[ref] for ref in case["acceptable"]):
-                assert stems(case["intent"]) & stems(f"{tool.name} {tool.title}"), case["intent"]
+                assert content_stems(case["intent"]) & content_stems(f"{tool.name} {tool.title}"), case[
+                    "intent"
+                ]
 
 
 def test_a_wrong_server_intent_says_what_its_rivals_lack():
@@ -172,15 +110,20 @@ def test_a_wrong_server_intent_says_what_its_rivals_lack():
         if case["category"] == "wrong_server":
             (ref,) = case["acceptable"]
             tool = WORLD.by_ref[ref]
-            verb_and_object = stems(f"{tool.name} {tool.title}")
+            verb_and_object = content_stems(f"{tool.name} {tool.title}")
             rivals = [
-                t for t in WORLD.tools if t.server_id != tool.server_id and stems(t.name) & verb_and_object
+                t
+                for t in WORLD.tools
+                if t.server_id != tool.server_id and content_stems(t.name) & verb_and_object
             ]
             assert rivals, case["intent"]
             if tool.server_id not in case["intent"].lower():
-                own = stems(case["intent"]) & stems(f"{tool.title} {tool.description}")
+                own = content_stems(case["intent"]) & content_stems(f"{tool.title} {tool.description}")
                 for rival in rivals:
-                    assert own - stems(f"{rival.title} {rival.description}"), (case["intent"], rival.tool_ref)
+                    assert own - content_stems(f"{rival.title} {rival.description}"), (
+                        case["intent"],
+                        rival.tool_ref,
+                    )
 
 
 def test_more_than_one_language_is_asked_in():
@@ -199,22 +142,6 @@ def test_invocation_and_ergonomics_have_enough_cases():
     kinds = Counter(case["kind"] for case in CASES)
     assert len(CASES) >= 32
     assert min(kinds[kind] for kind in ("find", "describe", "call")) >= 8
-    for found in (SCENARIOS, CASES):
-        assert max(Counter(named(found)).values()) == 1
-        assert all(entry["rationale"].strip() and entry["name"].strip() for entry in found)
-
-
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=named(SCENARIOS))
-def test_a_scenario_is_well_formed(scenario):
-    wanted = {"name", "toolRef", "arguments", "expectedOutcome", "rationale"}
-    allowed = wanted | {"expectedError", "corrected", "liveSchema"}
-    assert wanted <= set(scenario) <= allowed
-    assert scenario["toolRef"] in WORLD.by_ref
-    assert scenario["expectedOutcome"] in {"success", "repair", "error"}
-    assert ("expectedError" in scenario) == (scenario["expectedOutcome"] != "success")
-    assert scenario.get("expectedError") in {None, *ERRORS}
-    assert ("corrected" in scenario) == (scenario["expectedOutcome"] == "repair")
-    assert ("liveSchema" in scenario) == (scenario.get("expectedError") == "TOOL_SCHEMA_CHANGED")
 
 
 @pytest.mark.parametrize("scenario", with_outcome("success"), ids=named(with_outcome("success")))
@@ -247,17 +174,7 @@ def test_a_drifted_schema_refuses_what_the_catalog_takes(scenario):
 
 
 @pytest.mark.parametrize("case", CASES, ids=named(CASES))
-def test_an_ergonomics_case_is_well_formed(case):
-    per_kind = {
-        "find": ({"query"}, {"expectDecision"}),
-        "describe": ({"toolRef"}, {"expectErrorType"}),
-        "call": ({"toolRef", "arguments"}, {"expectErrorType"}),
-    }
-    wanted, optional = per_kind[case["kind"]]
-    wanted = wanted | {"name", "kind", "rationale"}
-    assert wanted <= set(case) <= wanted | optional
-    assert case.get("expectDecision", "use") in DECISIONS
-    assert case.get("expectErrorType", "TOOL_NOT_FOUND") in ERRORS
+def test_an_expected_error_is_what_the_world_gives(case):
     if case["kind"] != "find":
         tool = WORLD.by_ref.get(case["toolRef"])
         expected = case.get("expectErrorType")
