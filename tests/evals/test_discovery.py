@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discovercall.evals.ablation import refusals_without_capability, with_same_capability
@@ -59,6 +59,7 @@ def outcomes(draw):
     return outcome(category, rank, decision, wrong_server=wrong, margin=draw(st.floats(-1, 1)))
 
 
+@settings(deadline=None)  # the first example loads scipy
 @given(st.lists(outcomes(), max_size=12))
 def test_rates_are_shares_and_hang_together(cases):
     found = scope_metrics(cases, "overall")
@@ -71,10 +72,10 @@ def test_rates_are_shares_and_hang_together(cases):
     if any(case.matchable for case in cases):
         assert found["top1"] <= found["top3"]
         assert found["top1"] <= found["mrr"] + 1e-6
-        assert found["top1"] + found["wrongServerRate"] <= 2 if found["wrongServerRate"] is not None else True
     assert sum(found["decisionMix"].values()) == found["n"] == len(cases)
 
 
+@settings(deadline=None)
 @given(st.lists(outcomes(), min_size=1, max_size=8), st.randoms(use_true_random=False))
 def test_the_order_of_the_cases_does_not_matter(cases, random):
     shuffled = list(cases)
@@ -165,7 +166,7 @@ def test_tools_that_share_a_capability_go_together(corpus):
 def test_a_ranker_that_never_refuses_fails_the_ablation_and_one_that_always_does_passes(corpus):
     (words, *_) = ranker_plans(corpus.bank, None)
     for decision, expected in (("use", False), ("no_good_match", True)):
-        seen = []
+        seen: list[set[str]] = []
 
         def make(tools, decision=decision, seen=seen):
             seen.append({tool.tool_ref for tool in tools})

@@ -1,6 +1,7 @@
 """Gates: what passes, what fails, what is skipped; and thresholds that only ever get tighter."""
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -115,9 +116,9 @@ def test_seeding_leaves_one_case_and_never_loosens(counts, threshold, is_minimum
     assert bound <= max(worse, 0) + 1e-12 if is_minimum else bound >= min(worse, 1) - 1e-12
     member = "top1Min" if is_minimum else "falseRefusalRateMax"
     metric = member[:-3]
-    scope = {metric: hits / total, "intervals": {metric: {"of": total}}}
+    scope: dict[str, Any] = {metric: hits / total, "intervals": {metric: {"of": total}}}
     result = {"provenance": {"semanticRan": False}, "discovery": {"overall": scope}}
-    document = {"version": 1, "discovery": {"overall": {member: threshold}}}
+    document: dict[str, Any] = {"version": 1, "discovery": {"overall": {member: threshold}}}
     after = tighten(document, result, "t")[0]["discovery"]["overall"][member]
     assert after >= threshold if is_minimum else after <= threshold
     assert after in (threshold, bound)
