@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,11 +21,12 @@ from discovercall.cli.cadence_options import (
     Repository,
     Root,
 )
-from discovercall.cli.environment import secret_values
+from discovercall.cli.environment import publication_key, secret_values
 from discovercall.cli.formats import Format, print_json
 from discovercall.foundation.errors import InputError, RefusedError
 
 if TYPE_CHECKING:
+    from discovercall.cadence.measure import Measured
     from discovercall.cadence.plan import CadencePlan
     from discovercall.contract.execution import RunResult
     from discovercall.contract.options import PreparedRun, RunOptions
@@ -55,17 +56,14 @@ def run(
     format: FormatOption = Format.HUMAN,
 ) -> None:
     """Measure: check the plan, ask the guard, run both lanes, and make the sanitized bundle."""
-    import secrets as randomness
     import time
 
     from discovercall.cadence.code import code_of
     from discovercall.cadence.guard import check_attempt
     from discovercall.cadence.measure import Workplace, measure, prepare
     from discovercall.cadence.plan import plan_again, read_plan_file
-    from discovercall.cadence.release import ask_guard
     from discovercall.foundation.clocks import iso_milliseconds
     from discovercall.foundation.revision import installed_revision
-    from discovercall.publication.digesting import KEY_BYTES, KEY_VARIABLE, parse_key
 
     approved, digest = read_plan_file(plan)
     if plan_digest is not None and plan_digest != digest:
@@ -83,25 +81,35 @@ def run(
         resume=resume,
     )
     prepare(planned, place)
-    if not no_guard:
-        decision = ask_guard(github_client(repository), planned.branch)
-        if decision.pull is not None:
-            raise RefusedError(decision.reason, where="guard", fix="nothing was run")
-    elif not planned.rehearsal:
-        raise InputError("is for rehearsals only", where="--no-guard")
-    given_key = os.environ.get(KEY_VARIABLE)
+    _ask_guard(planned, repository, asked=not no_guard)
     measured = measure(
         planned,
         place,
         (attempt, accept_spent_attempts),
         _carry_out,
-        publication_key=parse_key(given_key) if given_key else randomness.token_bytes(KEY_BYTES),
+        publication_key=publication_key(),
         secrets=secret_values(),
         generated_at=lambda: iso_milliseconds(time.time()),
     )
-    spent = measured.spent
-    set_outputs(bundle_sha256=measured.sha256, billed_calls=str(spent.billed_calls))
+    set_outputs(bundle_sha256=measured.sha256, billed_calls=str(measured.spent.billed_calls))
     add_summary(_run_summary(planned, measured))
+    _print(planned, bundle, measured, format)
+
+
+def _ask_guard(planned: CadencePlan, repository: str | None, *, asked: bool) -> None:
+    from discovercall.cadence.release import ask_guard
+
+    if not asked:
+        if not planned.rehearsal:
+            raise InputError("is for rehearsals only", where="--no-guard")
+        return
+    decision = ask_guard(github_client(repository), planned.branch)
+    if decision.pull is not None:
+        raise RefusedError(decision.reason, where="guard", fix="nothing was run")
+
+
+def _print(planned: CadencePlan, bundle: Path, measured: Measured, format: Format) -> None:
+    spent = measured.spent
     if format is Format.JSON:
         print_json(
             {
@@ -128,7 +136,7 @@ def _carry_out(prepared: PreparedRun, options: RunOptions) -> RunResult:
         return carry_out(prepared, options)
 
 
-def _run_summary(planned: CadencePlan, measured: Any) -> str:
+def _run_summary(planned: CadencePlan, measured: Measured) -> str:
     from discovercall.cadence.document import RunFacts, release_report
     from discovercall.report.release import results_section
 

@@ -6,9 +6,13 @@ gateway have the member names of its tool interface.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import (
+    Any,
+    Literal,
+    NotRequired,  # pydantic needs these before Python 3.12
+)
 
-from typing_extensions import NotRequired, TypedDict  # pydantic needs these before Python 3.12
+from typing_extensions import TypedDict
 
 Json = dict[str, Any]
 
@@ -371,5 +375,4 @@ OUTPUTS: dict[str, tuple[str, Any]] = {
     "gateway-list": ("Output of gateway list", GatewayList),
     "gateway-index": ("Output of gateway index", GatewayIndex),
 }
-"""By the schema's name: its title and the shape. `score` prints a summary, `invoke` and `eval` reports of their
-own."""
+"""By the schema's name: its title and the shape. Other documents have models of their own."""

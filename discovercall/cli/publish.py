@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discovercall.cli.environment import secret_values
+from discovercall.cli.environment import publication_key, secret_values
 from discovercall.cli.formats import Format, print_json
 
 if TYPE_CHECKING:
     from discovercall.publication.pair import Pair
+    from discovercall.publication.verification import VerifiedPair
 
 
 def publish(
@@ -39,7 +39,6 @@ def publish(
     then dropped, or with DISCOVERCALL_PUBLICATION_KEY (64 hex digits). Values of variables that look like
     secrets by their names are searched for in everything that is published.
     """
-    import secrets as randomness
     import time
 
     from discovercall.contract.credentials import read_api_key
@@ -48,7 +47,6 @@ def publish(
     from discovercall.foundation.errors import InputError
     from discovercall.foundation.jsonl import read_objects
     from discovercall.foundation.resources import resource_path
-    from discovercall.publication.digesting import KEY_BYTES, KEY_VARIABLE, parse_key
     from discovercall.publication.pair import check_outputs, pair_of
     from discovercall.publication.policy import load_policy
     from discovercall.publication.publishing import prepare_pair
@@ -67,8 +65,7 @@ def publish(
 
     known_policy = load_policy(policy_path)
     task_set = load_task_set(tasks)
-    given_key = os.environ.get(KEY_VARIABLE)
-    key = parse_key(given_key) if given_key else randomness.token_bytes(KEY_BYTES)
+    key = publication_key()
     secrets = secret_values()
     if api_key_file is not None:
         secrets.append(read_api_key(api_key_file, {}))
@@ -85,23 +82,27 @@ def publish(
         for path, pair in zip(runs, pairs, strict=True)
     ]
     published = [put_in_place(files, known_policy, task_set) for files in prepared]
-    entries = [
-        {
-            "runs": str(done.pair.runs),
-            "summary": str(done.pair.summary),
-            "records": len(done.records),
-            "rehearsal": done.rehearsal,
-        }
-        for done in published
-    ]
+    _print(published, known_policy.policy_id, format)
+
+
+def _print(published: list[VerifiedPair], policy_id: str, format: Format) -> None:
     if format is Format.JSON:
-        print_json(
-            {"schema_version": 1, "ok": True, "policy_id": known_policy.policy_id, "published": entries}
-        )
+        entries = [
+            {
+                "runs": str(done.pair.runs),
+                "summary": str(done.pair.summary),
+                "records": len(done.records),
+                "rehearsal": done.rehearsal,
+            }
+            for done in published
+        ]
+        print_json({"schema_version": 1, "ok": True, "policy_id": policy_id, "published": entries})
         return
-    for entry in entries:
-        kind = "rehearsal" if entry["rehearsal"] else "official run"
-        typer.echo(f"published  {entry['runs']}: {kind}, {entry['records']} records, with {entry['summary']}")
+    for done in published:
+        kind = "rehearsal" if done.rehearsal else "official run"
+        typer.echo(
+            f"published  {done.pair.runs}: {kind}, {len(done.records)} records, with {done.pair.summary}"
+        )
 
 
 def _check_distinct(pairs: list[Pair]) -> None:

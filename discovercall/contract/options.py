@@ -13,7 +13,7 @@ from discovercall.contract.lane_options import LaneOptions, PreparedLane, prepar
 from discovercall.contract.outputs import check_output
 from discovercall.contract.plan import GATEWAY_BASE_URL, SANDBOX_BASE_URL, RunPlan
 from discovercall.contract.provenance import resolve_toolkit_revision
-from discovercall.contract.tasks import load_task_set
+from discovercall.contract.tasks import TaskSet, load_task_set
 from discovercall.foundation.base_url import is_loopback, normalize_base_url
 from discovercall.foundation.ecmascript import MAX_SAFE_INTEGER
 from discovercall.foundation.errors import InputError
@@ -110,40 +110,49 @@ def prepare_run(
         )
         for lane in options.lanes
     ]
-    for lane_options in options.lanes:
-        if not lane_options.output.name:
-            raise InputError("must name a file", where="--output")
     journal = _journal(options.lanes)
     _check_outputs(options, lanes, journal, tasks_path)
+    warnings = [provenance.warning] if provenance.warning else []
+    return PreparedRun(
+        plan=_plan(options, task_set, lanes, base_url, provenance.toolkit_revision),
+        base_url=base_url,
+        environments=tuple(lane.environment for lane in lanes),
+        adapter_memory_bytes=options.adapter_memory_mib * 2**20,
+        adapter_user=_adapter_user(options.adapter_user, lanes),
+        warnings=(*warnings, *(warning for lane in lanes for warning in lane.warnings)),
+    )
+
+
+def _plan(
+    options: RunOptions,
+    task_set: TaskSet,
+    lanes: Sequence[PreparedLane],
+    base_url: str,
+    toolkit_revision: str,
+) -> RunPlan:
     planned_calls = len(task_set.tasks) * options.trials * len(lanes) if options.execute else 0
-    plan = RunPlan(
+    return RunPlan(
         task_set=task_set,
         lanes=tuple(lane.lane for lane in lanes),
         trials=options.trials,
         discovery_limit=options.limit,
         execute=options.execute,
         api_base_url=base_url,
-        toolkit_revision=provenance.toolkit_revision,
+        toolkit_revision=toolkit_revision,
         adapter_timeout_ms=options.adapter_timeout_ms,
         max_billed_calls=planned_calls if options.max_billed_calls is None else options.max_billed_calls,
         max_credits=options.max_credits,
-        journal=journal,
+        journal=_journal(options.lanes),
     )
-    user = find_user(options.adapter_user) if options.adapter_user else None
-    if user is not None:
-        for lane in lanes:
-            check_reachable(user, [part for part in lane.lane.command if part.startswith("/")])
-    warnings = [provenance.warning] if provenance.warning else []
+
+
+def _adapter_user(name: str | None, lanes: Sequence[PreparedLane]) -> AdapterUser | None:
+    if not name:
+        return None
+    user = find_user(name)
     for lane in lanes:
-        warnings += lane.warnings
-    return PreparedRun(
-        plan=plan,
-        base_url=base_url,
-        environments=tuple(lane.environment for lane in lanes),
-        adapter_memory_bytes=options.adapter_memory_mib * 2**20,
-        adapter_user=user,
-        warnings=tuple(warnings),
-    )
+        check_reachable(user, [part for part in lane.lane.command if part.startswith("/")])
+    return user
 
 
 def _journal(lanes: Sequence[LaneOptions]) -> Path:
@@ -154,6 +163,8 @@ def _journal(lanes: Sequence[LaneOptions]) -> Path:
 def _check_outputs(
     options: RunOptions, lanes: Sequence[PreparedLane], journal: Path, tasks_path: Path
 ) -> None:
+    if not all(lane.output.name for lane in options.lanes):
+        raise InputError("must name a file", where="--output")
     inputs = [tasks_path, *(Path(lane.lane.command[0]) for lane in lanes)]
     if options.api_key_file not in (None, "-"):
         inputs.append(Path(str(options.api_key_file)))

@@ -25,6 +25,7 @@ STRANGERS = ({"gateway", "contract"},)  # they meet over HTTP only
 STATISTICS_LIBRARIES = {"numpy", "scipy"}
 ADAPTERS_MAY_IMPORT = {"foundation", "adapter"}
 MAX_LINES = 500
+MAX_BODY = 60
 
 MODULES = sorted((ROOT / PACKAGE).rglob("*.py"))
 ADAPTERS = sorted((ROOT / "adapters").rglob("*.py"))
@@ -156,3 +157,23 @@ def test_modules_stay_small() -> None:
 )
 def test_the_rule_itself(importer: str | None, name: str, refused: bool) -> None:
     assert bool(refusal(importer, name)) == refused
+
+
+def long_bodies(source: str) -> list[tuple[str, int]]:
+    """Functions with 60 lines or more below their signature, in which a command declares its options."""
+    functions = (
+        node
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+    sizes = [(node.name, (node.end_lineno or 0) - node.body[0].lineno + 1) for node in functions]
+    return [(name, size) for name, size in sizes if size >= MAX_BODY]
+
+
+@pytest.mark.parametrize("path", [*MODULES, *ADAPTERS], ids=str)
+def test_a_function_fits_on_a_screen(path: Path) -> None:
+    assert long_bodies(path.read_text("utf-8")) == []
+
+
+def test_a_long_function_is_found() -> None:
+    assert long_bodies("def f():\n" + "    x = 1\n" * MAX_BODY) == [("f", MAX_BODY)]
