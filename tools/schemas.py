@@ -25,6 +25,7 @@ from discovercall.publication.policy import PolicyV1, PolicyV2
 from discovercall.publication.private_record import PrivateRecord, PrivateRecordV1
 from discovercall.publication.public_record import PublicRecord
 from discovercall.publication.summary_model import Summary
+from discovercall.report.results import ResultsReport
 
 FOLDER = Path(__file__).parents[1] / "schemas"
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -36,6 +37,7 @@ _MODELS: dict[str, tuple[str, Any]] = {
     "summary": ("A summary", Summary),
     "publication-policy": ("A publication policy, version 1 or 2", PolicyV1 | PolicyV2),
     "invocation-config": ("Configuration of the agent invocation benchmark", ConfigFile),
+    "report": ("What `discovercall report --format json` prints", ResultsReport),
     "invocation-report": ("Report of the agent invocation benchmark", Report),
     **OUTPUTS,
 }

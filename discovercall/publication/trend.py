@@ -73,6 +73,7 @@ def _trend(results: Sequence[Result], version: str) -> Trend:
                 stem=result.lane.stem,
                 success=result.lane.success,
                 headline_95=result.lane.headline_95,
+                design_effect=result.lane.design_effect,
             )
             for result in releases
         ),

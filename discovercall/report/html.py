@@ -6,6 +6,7 @@ import base64
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -54,6 +55,7 @@ def results_html(report: ResultsReport, base: str) -> str:
     )
 
 
+@cache
 def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("discovercall.report"),
@@ -66,6 +68,7 @@ def _environment() -> Environment:
     environment.globals.update(
         title=wording.TITLE,
         rehearsal=wording.REHEARSAL,
+        unreported=wording.UNREPORTED,
         always_said=wording.ALWAYS_SAID,
         metric_names=wording.METRICS,
         provenance_names=wording.PROVENANCE,

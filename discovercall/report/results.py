@@ -117,6 +117,7 @@ class Measurement:
     stem: str
     success: Count | None
     headline_95: Interval | None
+    design_effect: float | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -183,10 +183,20 @@ def _trends(trends: Sequence[Trend]) -> Iterator[str]:
         yield from (f"### {lane_name(trend.lane)} {code(trend.model)}, task set {trend.task_set}", "")
         yield from (*_statements(trend_statements(trend)), "")
         rows = [
-            [code(one.release[:12]), one.date, share(one.success), percent_interval(one.headline_95)]
+            [
+                code(one.release[:12]),
+                one.date,
+                share(one.success),
+                percent_interval(one.headline_95),
+                decimal(one.design_effect),
+            ]
             for one in trend.measurements
         ]
-        yield from table(["Release", "Measured", "Strict success", "95% over tasks"], rows, right=(2, 3))
+        yield from table(
+            ["Release", "Measured", "Strict success", "95% over tasks", "Design effect"],
+            rows,
+            right=(2, 3, 4),
+        )
         shared = ", ".join(f"{name} {code(str(value))}" for name, value in trend.configuration.items())
         yield from ("", f"{trend.tasks} tasks × {trend.trials} trials each; comparable by {shared}.", "")
 
