@@ -21,6 +21,7 @@ Mode = Literal[
     "normal",
     "offline",
     "auth_refused",
+    "late",
     "slow",
     "tool_error",
     "transport_drop",
@@ -28,6 +29,7 @@ Mode = Literal[
     "secret_in_message",
 ]
 MODES: tuple[Mode, ...] = get_args(Mode)
+LATE_S = 0.01
 HUGE_ITEMS = 5_000
 TOOL_ERROR = "the record is locked by somebody else"
 
@@ -52,7 +54,7 @@ class FixtureDownstream:
         live_schemas: schemas that have changed since the world was written, by tool reference.
         mode: how every server behaves.
         secret: what a server blurts out in mode `secret_in_message`.
-        wait: sleeps for seconds, in mode `slow`.
+        wait: sleeps for seconds: in mode `late` for `LATE_S`, in mode `slow` until the time is up.
     """
 
     def __init__(
@@ -106,7 +108,9 @@ class FixtureSession:
         if problem is not None:
             raise CallRefusedError(f"invalid params: {problem}")
         match downstream.mode:
-            case "slow":
+            case "late" if self._timeout_s > LATE_S:
+                downstream.wait(LATE_S)
+            case "late" | "slow":
                 downstream.wait(self._timeout_s)
                 raise CallTimeoutError("no answer in time")
             case "transport_drop":

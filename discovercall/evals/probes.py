@@ -17,7 +17,8 @@ from discovercall.gateway.operations import carry_out
 from discovercall.gateway.settings import BrokerSettings
 
 SECRET = "fixture-key-7Q2xW9"  # noqa: S105 - opens nothing; it must not come out
-SETTINGS = BrokerSettings(call_timeout_ms=20, max_result_bytes=4096)
+# A late answer comes after the time for discovery and before that for calls.
+SETTINGS = BrokerSettings(call_timeout_ms=20, discovery_timeout_ms=5, max_result_bytes=4096)
 TIME_LIMIT = "timeouts.callTool"
 BrokerFactory = Callable[[World, FixtureDownstream, BrokerSettings, tuple[str, ...]], BrokerLike]
 
@@ -92,6 +93,10 @@ def succeeded(document: Mapping[str, Any], downstream: FixtureDownstream, tool_r
     )
 
 
+def _late(document: Mapping[str, Any], downstream: FixtureDownstream) -> bool:
+    return any(succeeded(document, downstream, call.tool_ref) for call in downstream.calls)
+
+
 def _tool_error(document: Mapping[str, Any], downstream: FixtureDownstream) -> bool:
     once = told(document, "DOWNSTREAM_CALL_FAILED", None) and len(downstream.calls) == 1
     return once and TOOL_ERROR in document["error"]["message"]
@@ -122,6 +127,7 @@ def _secret(document: Mapping[str, Any], downstream: FixtureDownstream) -> bool:
 CHECKS: Mapping[Mode, Callable[[Mapping[str, Any], FixtureDownstream], bool]] = {
     "offline": offline_handled,
     "auth_refused": auth_handled,
+    "late": _late,
     "slow": timeout_handled,
     "tool_error": _tool_error,
     "transport_drop": _transport_drop,

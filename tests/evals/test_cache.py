@@ -76,6 +76,7 @@ def test_the_real_cache():
     }
     assert result["servedTokens"] > 200
     assert result["leftOut"] == []
+    assert result["offenders"] == {}
     assert measured(estimator=CharacterEstimator(1))["servedTokens"] > 3.9 * result["servedTokens"]
 
 
@@ -84,6 +85,7 @@ def test_a_cache_that_keeps_nothing():
     assert result["redundantCallReduction"] == 0
     assert (result["served"], result["delegated"], result["servedTokens"]) == (0, 8, 0)
     assert result["faithfulRate"] is None
+    assert result["offenders"] == {"redundantCallReduction": ["search", "description", "reading call"]}
 
 
 def test_a_cache_that_forgets_at_once():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from discovercall.evals.fixture import MODES, FixtureDownstream, success_text
+from discovercall.evals.fixture import LATE_S, MODES, FixtureDownstream, success_text
 from discovercall.gateway.arguments import check_arguments
 from discovercall.gateway.downstream import (
     AuthRefusedError,
@@ -67,10 +67,19 @@ def test_moods_in_which_a_call_breaks(mode, error):
     assert waits == ([0.5] if mode == "slow" else [])
 
 
+def test_a_late_answer_needs_time_enough():
+    waits: list[float] = []
+    downstream, mail = session(mode="late", wait=waits.append)
+    assert mail.call(NAME, {"query": "x"}).text == (success_text(REF),)
+    with pytest.raises(CallTimeoutError):
+        downstream.connect("mail", LATE_S / 2).call(NAME, {"query": "x"})
+    assert waits == [LATE_S, LATE_S / 2]
+
+
 def test_moods_in_which_a_call_is_answered():
     answers = {mode: session(mode=mode, secret="hush")[1].call(NAME, {"query": "x"})
                for mode in ("tool_error", "huge_result", "secret_in_message")}  # fmt: skip
     assert answers["tool_error"].is_error
     assert "hush" in answers["secret_in_message"].text[0]
     assert len(answers["huge_result"].structured) > 1000
-    assert len(MODES) == 8
+    assert len(MODES) == 9

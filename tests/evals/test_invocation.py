@@ -80,7 +80,7 @@ def test_the_real_broker_holds_everywhere():
     result = measured()
     assert {name: result[name] for name in METRICS} == dict.fromkeys(METRICS, 1.0)
     assert result["modes"] == dict.fromkeys(result["modes"], 1.0)
-    assert len(result["modes"]) == 7
+    assert len(result["modes"]) == 8
     assert result["modeHandledRate"] == 1.0
     assert result["offenders"] == {}
     assert (result["n"], result["scenarios"]) == (6, 9)
@@ -95,7 +95,7 @@ def test_the_real_broker_holds_everywhere():
         "expectedErrorRate": 5,
         "errorClarity": 8,
         "noContactRate": 4,
-        "modeHandledRate": 7,
+        "modeHandledRate": 8,
     }
 
 
@@ -212,7 +212,7 @@ def test_a_secret_that_comes_out_is_seen():
 
     result = measured(new_broker=leaky)
     assert result["modes"]["secret_in_message"] == 0
-    assert result["modeHandledRate"] == pytest.approx(6 / 7)
+    assert result["modeHandledRate"] == pytest.approx(7 / 8)
     assert result["offenders"] == {"modes.secret_in_message": ["search"]}
 
 
@@ -221,6 +221,15 @@ def test_a_result_beyond_its_budget_is_seen():
         return make_broker(real_world, downstream, replace(settings, max_result_bytes=0), secrets)
 
     assert measured(new_broker=unbounded)["modes"]["huge_result"] == 0
+
+
+def test_a_call_that_gets_the_time_of_discovery_only_is_seen():
+    def hasty(real_world, downstream, settings, secrets):
+        settings = replace(settings, call_timeout_ms=settings.discovery_timeout_ms)
+        return make_broker(real_world, downstream, settings, secrets)
+
+    result = measured(new_broker=hasty)
+    assert result["offenders"] == {"modes.late": ["search"]}
 
 
 def test_a_broker_that_breaks_is_an_error_like_any_other():
