@@ -152,7 +152,8 @@ def run_program(words: Sequence[str]) -> CommandOutcome:
     saved = sys.argv
     sys.argv = ["discovercall", *words]
     try:
-        with contextlib.redirect_stdout(written):
+        # What commands say on standard error beside their result is not measured, and would drown ours.
+        with contextlib.redirect_stdout(written), contextlib.redirect_stderr(io.StringIO()):
             main()
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else 1

@@ -8,7 +8,7 @@ from typing import Any
 from discovercall.evals.rates import rounded
 
 LOWER_IS_BETTER = frozenset({"wrongServerRate", "falseRefusalRate"})
-_COUNTS = frozenset({"n", "scenarios", "cases"})
+_COUNTS = frozenset({"n", "scenarios", "cases", "tools", "cacheable", "served", "delegated", "servedTokens"})
 _FAMILIES = ("invocation", "ergonomics", "tokens", "cache")
 _SLACK = 1e-9
 

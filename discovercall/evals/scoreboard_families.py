@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from discovercall.evals.shown import DASH, interval, percent
+from discovercall.evals.shown import DASH, interval, percent, whole
 from discovercall.report.markdown import code, table
 
 Section = Callable[[Mapping[str, Any]], list[str]]
@@ -16,6 +16,9 @@ def family_sections(result: Mapping[str, Any]) -> list[str]:
     sections: tuple[tuple[str, Section], ...] = (
         ("invocation", lambda found: _rates("Invocation and repair", found)),
         ("ergonomics", lambda found: _rates("Ergonomics and parity", found)),
+        ("tokens", _tokens),
+        ("performance", _performance),
+        ("cache", lambda found: _rates("Cache", found)),
     )
     return [line for name, section in sections if result.get(name) for line in section(result[name])]
 
@@ -35,3 +38,74 @@ def _rates(title: str, found: Mapping[str, Any]) -> list[str]:
             for metric, names in found["offenders"].items()
         ]
     return lines
+
+
+def _tokens(found: Mapping[str, Any]) -> list[str]:
+    lines = [
+        "",
+        "## Token economy",
+        "",
+        f"At the start an agent reads {whole(found['brokerStartup'])} tokens instead of"
+        f" {whole(found['directStartup'])}: {percent(found['startupReduction'])} less. Estimated as"
+        f" {found['estimator']}.",
+        "",
+    ]
+    fixed, tasks = found["fixedTask"], found["tasks"]
+    rows = [("at the start", whole(found["directStartup"]), whole(found["brokerStartup"]), DASH)]
+    if fixed:
+        real = fixed["realPath"]
+        direct = whole(fixed["directTokensToSuccess"])
+        rows += [
+            ("a fixed task, every operation once", direct, whole(fixed["brokerTokensToSuccess"]), "3"),
+            (
+                "the same on the path that the broker tells" + ("" if real["success"] else " (not solved)"),
+                direct,
+                whole(real["brokerTokensToSuccess"]),
+                whole(real["brokerCalls"]),
+            ),
+        ]
+    if tasks:
+        rows.append(
+            (
+                f"mean of {tasks['n']} intents, {percent(tasks['successRate'])} solved, per solved one",
+                whole(tasks["directTokensToSuccess"]),
+                whole(tasks["brokerTokensToSuccess"]),
+                f"{tasks['meanCalls']:.2f}",
+            )
+        )
+    lines += table(("", "all tools given", "broker", "calls"), rows, right=(1, 2, 3))
+    if tasks and tasks["breakEvenTasks"] is not None:
+        lines += ["", f"What is saved at the start is used up after {tasks['breakEvenTasks']} solved tasks."]
+    growth = [
+        (f"{step['factor']}× ({whole(step['tools'])} tools)", whole(step["directStartup"]),
+         whole(step["brokerStartup"]), percent(step["startupReduction"]), whole(step["meanFind"]))
+        for step in found["growth"]
+    ]  # fmt: skip
+    header = ("catalog", "all tools given", "broker", "less", "a search's answer")
+    return [*lines, "", *table(header, growth, right=(1, 2, 3, 4))]
+
+
+def _performance(found: Mapping[str, Any]) -> list[str]:
+    host = found["host"]
+    machine = f"{host['system']} {host['machine']}, {host['cpus']} processors, Python {host['python']}"
+    scale = found["scale"]
+    paths = dict(found["paths"])
+    paths |= {f"{name}, {whole(scale['tools'])} tools": scale[name] for name in ("lexical", "endToEnd")}
+    rows = [
+        (name, f"{path['p50Us'] / 1000:.2f}", f"{path['p95Us'] / 1000:.2f}", whole(path["opsPerSecond"]))
+        for name, path in paths.items()
+    ]
+    once = found["onceMs"] | {f"index build by words, {whole(scale['tools'])} tools": scale["indexBuildMs"]}
+    lines = [
+        "",
+        "## Performance",
+        "",
+        f"Not gated: these figures hang on the machine ({machine}), and on what else it did. {found['tools']}"
+        " tools.",
+        "",
+        *table(("path", "p50, ms", "p95, ms", "per second"), rows, right=(1, 2, 3)),
+        "",
+        *table(("once", "ms"), [(name, f"{value:.2f}") for name, value in once.items()], right=(1,)),
+    ]
+    lines += ["", *(f"- {name}: not measured, {reason}" for name, reason in found["skipped"].items())]
+    return lines if found["skipped"] else lines[:-1]

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
+from discovercall.evals.cache import measure_cache
 from discovercall.evals.cases import Corpus
 from discovercall.evals.diff import diff_results
 from discovercall.evals.discovery import measure_discovery
 from discovercall.evals.documents import canonical
+from discovercall.evals.ergonomics import measure_ergonomics
 from discovercall.evals.gates import evaluate_gates, verdict_of
 from discovercall.evals.hygiene import check_hygiene
+from discovercall.evals.invocation import measure_invocation
+from discovercall.evals.performance import measure_performance
 from discovercall.evals.provenance import Surroundings, provenance
 from discovercall.evals.result_model import FAMILIES, SCHEMA, Family
 from discovercall.evals.semantic import SemanticLeg
 from discovercall.evals.surfaces import RunCommand
+from discovercall.evals.tokens import measure_tokens
 from discovercall.foundation.clocks import Clock, iso_milliseconds
+
+
+class _Measured(Protocol):
+    def document(self) -> dict[str, Any]:
+        """The family's member of the result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +97,7 @@ def run_suite(plan: Plan) -> dict[str, Any]:
 
 
 def _members(family: Family, plan: Plan) -> dict[str, Any]:
-    """A family's members of the result; its libraries are loaded only here."""
+    """A family's members of the result."""
     corpus, encoder = plan.corpus, plan.leg.encoder
     if family == "discovery":
         found = measure_discovery(corpus, corpus.discovery, encoder=encoder)
@@ -98,15 +108,14 @@ def _members(family: Family, plan: Plan) -> dict[str, Any]:
             "cases": found.case_list(),
             "hygiene": hygiene.document(),
         }
-    if family == "invocation":
-        from discovercall.evals.invocation import measure_invocation
-
-        return {family: measure_invocation(corpus).document()}
-    if family == "ergonomics":
-        from discovercall.evals.ergonomics import measure_ergonomics
-
-        return {family: measure_ergonomics(corpus, run_command=plan.run_command, encoder=encoder).document()}
-    return {}
+    measured: Mapping[Family, Callable[[], _Measured]] = {
+        "invocation": lambda: measure_invocation(corpus),
+        "ergonomics": lambda: measure_ergonomics(corpus, run_command=plan.run_command, encoder=encoder),
+        "tokens": lambda: measure_tokens(corpus, encoder=encoder),
+        "performance": lambda: measure_performance(corpus, encoder=encoder),
+        "cache": lambda: measure_cache(corpus),
+    }
+    return {family: measured[family]().document()}
 
 
 def _held_out(plan: Plan) -> dict[str, Any]:

@@ -64,6 +64,7 @@ class ErgonomicsBounds(_Border):
     errorDispositionRateMin: Rate | None = None
     withinBudgetRateMin: Rate | None = None
     parityRateMin: Rate | None = None
+    stdioParityRateMin: Rate | None = None
     anchorRateMin: Rate | None = None
     groundedRateMin: Rate | None = None
 
@@ -78,6 +79,8 @@ class CacheBounds(_Border):
     """Bounds of the cache."""
 
     redundantCallReductionMin: Rate | None = None
+    liveWriteRateMin: Rate | None = None
+    faithfulRateMin: Rate | None = None
 
 
 class HygieneBounds(_Border):
