@@ -9,7 +9,7 @@ WORKFLOWS := $(wildcard action.yml .github/workflows)
 COMPILE = $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-config
 
-.PHONY: setup test test-all kill-test lint requirements schemas demo picture clean
+.PHONY: setup test test-all kill-test lint requirements schemas graph demo picture clean
 
 setup: $(STAMP)
 
@@ -50,6 +50,10 @@ requirements: $(STAMP)
 # The files in schemas/, from the models.
 schemas: $(STAMP)
 	$(BIN)/python tools/schemas.py
+
+# The picture in docs/architecture.md: which package imports from which.
+graph: $(STAMP)
+	$(BIN)/python -m tools.import_graph
 
 # The README's picture, drawn from a real demo.
 picture: $(STAMP)
