@@ -124,9 +124,7 @@ def measure_ergonomics(
     printed = [read_command(run_command, words_of(case, world, semantic=semantic)) for case in cases]
     skipped = None if importlib.util.find_spec("mcp") else NO_MCP
     memory = [] if skipped or not cases else in_memory(broker, cases, make_server)
-    served: list[Reading] = []
-    if memory and program:
-        served = over_stdio(program, _serve_words(str(world), semantic), cases)
+    served = _served(program, _serve_words(str(world), semantic), cases) if memory and program else []
     bench = _Bench(Grounds(corpus.world, _performer(broker)))
     for place, case in enumerate(cases):
         bench.judge(case, printed[place])
@@ -136,6 +134,14 @@ def measure_ergonomics(
                 bench.compare(case, metric, printed[place], readings[place])
         bench.weigh(case, [printed[place], *(readings[place] for _, readings in others if readings)])
     return ErgonomicsResult(len(cases), bench.tallies, tuple(bench.details), skipped)
+
+
+def _served(program: Sequence[str], words: Sequence[str], cases: Sequence[ErgonomicsCase]) -> list[Reading]:
+    """What the served program gives; nothing for any case where it does not hold through the session."""
+    try:
+        return over_stdio(program, words, cases)
+    except Exception:  # a program may fail in any way, and that is a finding like any other
+        return [Reading(None, True, 0)] * len(cases)
 
 
 def _serve_words(world: str, semantic: bool) -> list[str]:

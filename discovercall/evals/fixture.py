@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -130,8 +131,19 @@ def success_text(tool_ref: str) -> str:
 
 
 def first_problem(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str | None:
-    """Why arguments do not satisfy a JSON Schema by the jsonschema library; None where they do."""
-    from jsonschema import Draft202012Validator
+    """Why arguments do not satisfy a JSON Schema by the jsonschema library; None where they do.
 
-    found = next(Draft202012Validator(dict(schema)).iter_errors(dict(arguments)), None)
+    A schema that can't be judged (an unknown type, a reference that leads out of it, a broken pattern)
+    accepts what the library gets to see of it. Nothing is ever fetched.
+    """
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import UnknownType
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+
+    validator = Draft202012Validator(dict(schema), registry=Registry())
+    try:
+        found = next(validator.iter_errors(dict(arguments)), None)
+    except (UnknownType, Unresolvable, re.error, TypeError):
+        return None
     return None if found is None else str(found.message)

@@ -1,6 +1,7 @@
 """What agents read: the real faces hold, and each kind of lapse costs its own metric."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -234,6 +235,13 @@ def test_without_the_sdk_there_is_no_parity_and_a_reason(monkeypatch):
     assert result["parityRate"] is None
     assert result["paritySkipReason"] == ergonomics.NO_MCP
     assert result["anchorRate"] == 1.0
+
+
+def test_a_program_that_does_not_serve_is_a_finding():
+    result = measured(program=(sys.executable, "-c", "raise SystemExit(3)"))
+    only(result, "withinBudgetRate")
+    assert result["stdioParityRate"] == 0
+    assert len(result["offenders"]["stdioParityRate"]) == len(CASES)
 
 
 @pytest.mark.slow

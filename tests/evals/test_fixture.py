@@ -2,7 +2,7 @@
 
 import pytest
 
-from discovercall.evals.fixture import LATE_S, MODES, FixtureDownstream, success_text
+from discovercall.evals.fixture import LATE_S, MODES, FixtureDownstream, first_problem, success_text
 from discovercall.gateway.arguments import check_arguments
 from discovercall.gateway.downstream import (
     AuthRefusedError,
@@ -45,6 +45,23 @@ def test_a_tool_that_the_server_lacks_is_refused():
     assert mail.live_schema("shred") is None
     with pytest.raises(CallRefusedError, match="no such tool"):
         mail.call("shred", {})
+
+
+@pytest.mark.parametrize(
+    ("member", "problem"),
+    [
+        ({"type": "word"}, None),
+        ({"$ref": "https://example.org/schema.json"}, None),
+        ({"$ref": "#/nowhere"}, None),
+        ({"type": "string", "pattern": "("}, None),
+        ({"type": 7}, None),
+        ({"$ref": "#/$defs/number"}, "'x' is not of type 'number'"),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_a_schema_that_cannot_be_judged_accepts(member, problem):
+    schema = {"properties": {"query": member}, "$defs": {"number": {"type": "number"}}}
+    assert first_problem(schema, {"query": "x"}) == problem
 
 
 @pytest.mark.parametrize(
