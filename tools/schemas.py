@@ -17,6 +17,8 @@ from pydantic import TypeAdapter
 
 from discovercall.cli.outputs import OUTPUTS
 from discovercall.contract.task_model import TaskLine
+from discovercall.evals.result_model import DiffResult, EvaluationResult, ProblemsResult
+from discovercall.evals.thresholds import ThresholdsFile
 from discovercall.foundation.ecma_json import pretty
 from discovercall.foundation.files import write_atomic
 from discovercall.invocation.config import ConfigFile
@@ -37,6 +39,10 @@ _MODELS: dict[str, tuple[str, Any]] = {
     "summary": ("A summary", Summary),
     "publication-policy": ("A publication policy, version 1 or 2", PolicyV1 | PolicyV2),
     "invocation-config": ("Configuration of the agent invocation benchmark", ConfigFile),
+    "eval-result": ("A result of `discovercall eval run`", EvaluationResult),
+    "eval-diff": ("What `discovercall eval diff --format json` prints", DiffResult),
+    "eval-problems": ("What `discovercall eval validate --format json` prints", ProblemsResult),
+    "eval-thresholds": ("Thresholds of the gateway's evaluation", ThresholdsFile),
     "report": ("What `discovercall report --format json` prints", ResultsReport),
     "invocation-report": ("Report of the agent invocation benchmark", Report),
     **OUTPUTS,

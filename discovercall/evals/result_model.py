@@ -225,3 +225,11 @@ class EvaluationResult(_Model):
     skipped: list[SkippedResult]
     verdict: Literal["pass", "fail"]
     diff: DiffResult | None = None
+
+
+class ProblemsResult(_Model):
+    """What is wrong with a corpus, and which of its intents are too easy; `problems` is empty for a sound one."""
+
+    folder: str
+    problems: list[str]
+    warnings: list[FindingResult]
