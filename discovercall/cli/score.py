@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discovercall.cli.formats import Format, print_json
+from discovercall.cli.formats import Format
+
+if TYPE_CHECKING:
+    from discovercall.contract.tasks import TaskSet
 
 
 def score(
@@ -19,36 +25,42 @@ def score(
     """Score records: per-record scores, rates, intervals, failures by gate."""
     import time
 
-    from discovercall.contract.summary import score_records
     from discovercall.contract.tasks import load_task_set
     from discovercall.foundation.clocks import iso_milliseconds
-    from discovercall.foundation.ecma_json import pretty
     from discovercall.foundation.errors import InputError
     from discovercall.foundation.files import check_replaceable, same_file, write_atomic
-    from discovercall.foundation.jsonl import read_objects
+    from discovercall.foundation.json_text import pretty_pieces
 
     for source in (tasks, runs):
         if output is not None and same_file(output, source):
             raise InputError(f"{output} is also an input", where="--output", fix="name another file")
     if output is not None:
         check_replaceable(output, "--output")
-    task_set = load_task_set(tasks)
-    summary = score_records(
-        task_set.raw,
-        read_objects(runs),
-        task_set_sha256=task_set.sha256,
-        generated_at=iso_milliseconds(time.time()),
-    )
+    summary = _score(load_task_set(tasks), runs, iso_milliseconds(time.time()))
     if output is not None:
         try:
-            write_atomic(output, pretty(summary).encode() + b"\n", mode=0o644)
+            pieces = itertools.chain(pretty_pieces(summary), ["\n"])
+            write_atomic(output, (piece.encode() for piece in pieces), mode=0o644)
         except OSError as error:
             raise InputError(f"{output} can't be written ({error.strerror})", where="--output") from None
     if format is Format.JSON:
-        print_json(summary)
+        sys.stdout.writelines(pretty_pieces(summary))
+        typer.echo()
         return
     from discovercall.report.terminal import print_summary
 
     print_summary(summary)
     if output is not None:
         typer.echo(f"Wrote {output}")
+
+
+def _score(task_set: TaskSet, runs: Path, now: str) -> dict[str, Any]:
+    from discovercall.contract.summary import score_records, score_stream
+    from discovercall.foundation.errors import InputError
+    from discovercall.foundation.jsonl import read_objects, stream_objects
+
+    settings: Any = {"task_set_sha256": task_set.sha256, "generated_at": now}
+    if runs.is_file():  # a pipe can be read once
+        with contextlib.suppress(InputError):  # reading all at once says what is wrong first
+            return score_stream(task_set.raw, stream_objects(runs), **settings)
+    return score_records(task_set.raw, read_objects(runs), **settings)

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import typer
 from typer.core import TyperCommand
 
+_NEW_OBJECTS = 50_000
+
 
 class Entry(NamedTuple):
     """A command or group.
@@ -104,6 +106,8 @@ class LazyCommand(TyperCommand):
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         """The context of the command itself, so that its options are parsed, and its function is called."""
         context = load(str(self.name)).make_context(info_name, args, parent, **extra)
+        # Imports and records make many objects and little garbage: looking for it at the usual 700 is costly.
+        gc.set_threshold(_NEW_OBJECTS)
         gc.enable()
         return context
 

@@ -7,18 +7,41 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 STAGES = ("discover", "select", "inspect", "parameterize", "call")
+_DECISIONS = ("select", "parameterize")
 _USAGE = ("prompt_tokens", "completion_tokens", "cached_tokens")
 
 
-def additions(scores: Sequence[Mapping[str, Any]], records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The additions for all models, each in the order of first appearance.
+class Measurements:
+    """Durations and token usage of one model's records, where they have any."""
 
-    Args:
-        scores: scores of the records, in the same order.
-        records: the records; durations and token usage come from these, where they have any.
-    """
-    models = list(dict.fromkeys(score["model"] for score in scores))
-    return {"models": [_model_additions(model, scores, records) for model in models]}
+    def __init__(self) -> None:
+        self._values: dict[tuple[str, ...], list[float]] = {}
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        """Note a record's numbers."""
+        durations = record.get("durations_ms")
+        if isinstance(durations, Mapping):
+            self._add(durations, STAGES, "durations_ms")
+        usage = record.get("usage")
+        if isinstance(usage, Mapping):
+            for stage in _DECISIONS:
+                tokens = usage.get(stage)
+                if isinstance(tokens, Mapping):
+                    self._add(tokens, _USAGE, "usage", stage)
+
+    def _add(self, source: Mapping[str, Any], names: Iterable[str], *path: str) -> None:
+        for name in names:
+            value = source.get(name)
+            if isinstance(value, (int, float)) and not isinstance(value, bool):
+                self._values.setdefault((*path, name), []).append(value)
+
+    def quantiles(self, *path: str) -> dict[str, float] | None:
+        """p50 and p95 of a field by the nearest-rank method; None without values."""
+        values = self._values.get(path)
+        if not values:
+            return None
+        ordered = sorted(values)
+        return {name: ordered[math.ceil(q * len(ordered)) - 1] for name, q in (("p50", 0.5), ("p95", 0.95))}
 
 
 def workflow_task_rates(scores: Sequence[Mapping[str, Any]]) -> dict[str, float] | None:
@@ -31,21 +54,19 @@ def workflow_task_rates(scores: Sequence[Mapping[str, Any]]) -> dict[str, float]
     return {task_id: sum(values) / len(values) for task_id, values in outcomes.items()}
 
 
-def _model_additions(
-    model: str, scores: Sequence[Mapping[str, Any]], records: Sequence[Mapping[str, Any]]
+def model_additions(
+    model: str, scores: Sequence[Mapping[str, Any]], measurements: Measurements
 ) -> dict[str, Any]:
-    own = [(s, r) for s, r in zip(scores, records, strict=True) if s["model"] == model]
-    own_scores = [score for score, _ in own]
-    own_records = [record for _, record in own]
-    inspected = [s["required_parameter_accuracy"] for s in own_scores if s["inspection_grounded"]]
+    """The additions for one model; `scores` and `measurements` are of all its records."""
+    inspected = [s["required_parameter_accuracy"] for s in scores if s["inspection_grounded"]]
     return {
         "model": model,
-        **_success_statistics(own_scores),
+        **_success_statistics(scores),
         "required_parameter_accuracy_inspected": sum(inspected) / len(inspected) if inspected else None,
-        "durations_ms": {stage: _quantiles(_durations(own_records, stage)) for stage in STAGES},
+        "durations_ms": {stage: measurements.quantiles("durations_ms", stage) for stage in STAGES},
         "usage": {
-            stage: {name: _quantiles(_usage(own_records, stage, name)) for name in _USAGE}
-            for stage in ("select", "parameterize")
+            stage: {name: measurements.quantiles("usage", stage, name) for name in _USAGE}
+            for stage in _DECISIONS
         },
     }
 
@@ -53,7 +74,7 @@ def _model_additions(
 def _success_statistics(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     from discovercall.statistics.clustering import design_effect, intra_task_correlation
     from discovercall.statistics.intervals import dirichlet_clopper_pearson
-    from discovercall.statistics.pass_k import mean_pass_hat_k
+    from discovercall.statistics.pass_k import every_mean_pass_hat_k
 
     rates = workflow_task_rates(scores)
     if rates is None:
@@ -65,33 +86,9 @@ def _success_statistics(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     correlation = intra_task_correlation(successes, trials)
     return {
         "workflow_success_headline_95": list(dirichlet_clopper_pearson(list(rates.values()))),
-        "pass_hat_k": {str(k): mean_pass_hat_k(successes, trials, k) for k in range(1, trials + 1)},
+        "pass_hat_k": {
+            str(k): mean for k, mean in enumerate(every_mean_pass_hat_k(successes, trials), start=1)
+        },
         "intra_task_correlation": correlation,
         "design_effect": design_effect(correlation, trials),
     }
-
-
-def _durations(records: Iterable[Mapping[str, Any]], stage: str) -> list[float]:
-    return _numbers(_nested(record, "durations_ms", stage) for record in records)
-
-
-def _usage(records: Iterable[Mapping[str, Any]], stage: str, name: str) -> list[float]:
-    return _numbers(_nested(record, "usage", stage, name) for record in records)
-
-
-def _nested(value: Any, *names: str) -> Any:
-    for name in names:
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return value
-
-
-def _numbers(values: Iterable[Any]) -> list[float]:
-    return [value for value in values if isinstance(value, (int, float)) and not isinstance(value, bool)]
-
-
-def _quantiles(values: Sequence[float]) -> dict[str, float] | None:
-    """p50 and p95 by the nearest-rank method; None without values."""
-    if not values:
-        return None
-    ordered = sorted(values)
-    return {name: ordered[math.ceil(q * len(ordered)) - 1] for name, q in (("p50", 0.5), ("p95", 0.95))}

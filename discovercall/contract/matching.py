@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from discovercall.foundation.ecma_json import compact
@@ -17,6 +18,7 @@ _ESCAPES = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _MALFORMED = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _SEPARATORS = ("", "/", "-", "_", ":", " ")
 _DECODE_ROUNDS = 2
+_SHORT = 256
 
 
 def supplied(parameters: Any, name: str) -> bool:
@@ -53,23 +55,28 @@ def constraint_accuracy(constraints: Sequence[Mapping[str, Any]], parameters: An
     """
     if not constraints:
         return 1.0
-    return sum(_satisfied(c, constraints, parameters) for c in constraints) / len(constraints)
+    if not isinstance(parameters, Mapping):
+        return 0.0
+    return sum([_satisfied(c, constraints, parameters) for c in constraints]) / len(constraints)
 
 
 def _satisfied(
-    constraint: Mapping[str, Any], constraints: Sequence[Mapping[str, Any]], parameters: Any
+    constraint: Mapping[str, Any],
+    constraints: Sequence[Mapping[str, Any]],
+    parameters: Mapping[str, Any],
 ) -> bool:
     decode = "url_decode" in (constraint.get("normalizers") or ())
     expected = normalize(constraint["value"], decode)
     contains = constraint.get("match") == "contains"
     alias_values = constraint.get("alias_values") or {}
     for alias in constraint["aliases"]:
-        if not supplied(parameters, alias):
+        value = parameters.get(alias)
+        if value in (None, ""):
             continue
-        actual = normalize(parameters[alias], decode)
+        actual = normalize(value, decode)
         if (expected in actual) if contains else (expected == actual):
             return True
-        if any(normalize(value, decode) == actual for value in alias_values.get(alias, ())):
+        if any(normalize(other, decode) == actual for other in alias_values.get(alias, ())):
             return True
     return any(
         supplied(parameters, alias)
@@ -93,9 +100,16 @@ def normalize(value: Any, url_decode: bool) -> str:
         url_decode: whether the constraint asks for URL decoding.
     """
     if isinstance(value, str):
-        text = lower(trim(value))
-        return _url_decode(text) if url_decode else text
+        return (_known_text if len(value) <= _SHORT else _text)(value, url_decode)
     return number_text(value) if is_number(value) else compact(value)
+
+
+def _text(value: str, url_decode: bool) -> str:
+    text = lower(trim(value))
+    return _url_decode(text) if url_decode else text
+
+
+_known_text = lru_cache(maxsize=4096)(_text)  # a run repeats the values of its tasks
 
 
 def _url_decode(text: str) -> str:

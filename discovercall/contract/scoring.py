@@ -13,22 +13,13 @@ from discovercall.statistics.bootstrap import round_half_up as rounded
 
 def _part(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     value = record.get(name)
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) or isinstance(value, Mapping) else {}  # noqa: SIM101 - dict is quick
 
 
-def _selection_grounded(record: Mapping[str, Any]) -> bool:
-    return _grounded(_part(record, "discovery"), "result_tool_ids", record)
-
-
-def _inspection_grounded(record: Mapping[str, Any]) -> bool:
-    return _grounded(_part(record, "inspection"), "returned_tool_ids", record)
-
-
-def _grounded(part: Mapping[str, Any], ids: str, record: Mapping[str, Any]) -> bool:
+def _grounded(part: Mapping[str, Any], ids: str, tool_id: object) -> bool:
     attested = part.get("selection_grounded")
     if isinstance(attested, bool):
         return attested
-    tool_id = _part(record, "selection").get("tool_id")
     listed = part.get(ids)
     return isinstance(tool_id, str) and tool_id != "" and isinstance(listed, list) and tool_id in listed
 
@@ -98,11 +89,21 @@ def score_record(task: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str
     check_identity(record)
     if not isinstance(task, Mapping):
         raise InputError(f"unknown task: {record.get('task_id')}", where=_where(record))
+    return score_checked(task, record)
+
+
+def score_checked(task: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
+    """`score_record` of a record whose identity is checked.
+
+    Raises:
+        InputError: the record attests impossible numbers.
+    """
     call = _part(record, "call")
     executed = call.get("attempted") is True
     completed = record.get("status") == "completed"
-    selection_grounded = _selection_grounded(record)
-    inspection_grounded = _inspection_grounded(record)
+    tool_id = _part(record, "selection").get("tool_id")
+    selection_grounded = _grounded(_part(record, "discovery"), "result_tool_ids", tool_id)
+    inspection_grounded = _grounded(_part(record, "inspection"), "returned_tool_ids", tool_id)
     required_accuracy, constraints_accuracy = _accuracies(task, record)
     call_success = (call.get("success") is True) if executed else None
     result_nonempty = _result_nonempty(call) if executed else None

@@ -1,35 +1,20 @@
-"""From scored records to the published summary, and the checks that make records comparable."""
+"""From scored records to the published summary."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from discovercall.contract.additions import additions, workflow_task_rates
-from discovercall.contract.scoring import check_identity, score_record
+from discovercall.contract.additions import Measurements, model_additions, workflow_task_rates
+from discovercall.contract.comparability import Provenance, RecordCheck, benchmark_version, trials_per_task
+from discovercall.contract.scoring import score_checked
 from discovercall.contract.tasks import validate_task_set
-from discovercall.foundation.digests import is_sha256, sha256_of_json
+from discovercall.foundation.digests import is_sha256
 from discovercall.foundation.ecma_json import compact
-from discovercall.foundation.ecmascript import is_blank
 from discovercall.foundation.errors import InputError
 from discovercall.statistics.bootstrap import round_half_up as rounded
-
-BENCHMARK_VERSIONS = ("v1", "v2")
-METADATA_FIELDS = (
-    "lane",
-    "model_revision",
-    "adapter_revision",
-    "toolkit_revision",
-    "task_set_sha256",
-    "api_base_url",
-    "api_revision",
-    "catalog_revision",
-    "catalog_observation_sha256",
-    "runtime",
-    "discovery_limit",
-    "execute",
-)
 
 
 def score_records(
@@ -55,120 +40,99 @@ def score_records(
     Raises:
         InputError: the records can't be scored together; says why.
     """
+    by_id = _checked_tasks(tasks, task_set_sha256)
+    check = RecordCheck(by_id, benchmark_version(records), task_set_sha256)
+    for record in records:
+        check(record)
+    scoring = _Scoring(by_id)
+    for record in records:
+        scoring.add(record)
+    return scoring.summary(check.version, generated_at)
+
+
+def score_stream(
+    tasks: Sequence[Mapping[str, Any]],
+    records: Iterable[Mapping[str, Any]],
+    *,
+    task_set_sha256: str | None = None,
+    generated_at: str | None = None,
+) -> dict[str, Any]:
+    """`score_records` over records of which each is held only until the next: for runs of any length.
+
+    Raises:
+        InputError: as `score_records`; where several things are wrong, it may name another of them.
+    """
+    by_id = _checked_tasks(tasks, task_set_sha256)
+    scoring = _Scoring(by_id)
+    check: RecordCheck | None = None
+    for record in records:
+        if check is None:
+            first, check = record, RecordCheck(by_id, benchmark_version([record]), task_set_sha256)
+        elif record.get("benchmark_version") != check.version:
+            benchmark_version([first, record])
+        check(record)
+        scoring.add(record)
+    return scoring.summary(benchmark_version([]) if check is None else check.version, generated_at)
+
+
+def _checked_tasks(
+    tasks: Sequence[Mapping[str, Any]], task_set_sha256: str | None
+) -> dict[str, Mapping[str, Any]]:
     validate_task_set(tasks)
     if task_set_sha256 is not None and not is_sha256(task_set_sha256):
         raise InputError("task_set_sha256 must be 64 lower-case hex digits")
-    version = _benchmark_version(records)
-    by_id = {task["id"]: task for task in tasks}
-    _check_records(records, by_id, version, task_set_sha256)
-    models: dict[str, list[Mapping[str, Any]]] = {}
-    for record in records:
-        models.setdefault(record["model"], []).append(record)
-    scores = [score_record(by_id[record["task_id"]], record) for record in records]
-    entries = []
-    for model, own in models.items():
-        _check_unmixed(model, own)
-        trials = _trials_per_task(model, own, by_id)
-        own_scores = [score for score in scores if score["model"] == model]
-        entries.append(_model_entry(model, own[0], own_scores, trials))
-    return {
-        "schema_version": 1,
-        "methodology": f"discover-call-{version}",
-        "generated_at": generated_at,
-        "models": entries,
-        "records": scores,
-        "discovercall": additions(scores, records),
-    }
+    return {task["id"]: task for task in tasks}
 
 
-def _benchmark_version(records: Sequence[Mapping[str, Any]]) -> str:
-    if not records:
-        raise InputError("there is no record to score")
-    versions = []
-    for record in records:
-        if not isinstance(record, Mapping):
-            raise InputError("a run record must be an object")
-        version = record.get("benchmark_version")
-        versions.append("v1" if version is None else version)
-    for version in versions:
-        if version not in BENCHMARK_VERSIONS:
-            raise InputError(f"unsupported benchmark_version {version!r}", fix="v1 and v2 are known")
-    if len(set(versions)) > 1:
-        raise InputError("records of different benchmark versions can't be scored together")
-    return str(versions[0])
+@dataclass(frozen=True, slots=True)
+class _ModelRun:
+    """What is known of one model's records."""
+
+    provenance: Provenance = field(default_factory=Provenance)
+    scores: list[dict[str, Any]] = field(default_factory=list)
+    measurements: Measurements = field(default_factory=Measurements)
 
 
-def _check_records(
-    records: Sequence[Mapping[str, Any]],
-    tasks: Mapping[str, Any],
-    version: str,
-    task_set_sha256: str | None,
-) -> None:
-    run_ids: set[str] = set()
-    for record in records:
-        run_id = record.get("run_id")
-        if not isinstance(run_id, str) or is_blank(run_id):
-            raise InputError("run_id is required", where=f"record of task {record.get('task_id')}")
-        if run_id in run_ids:
-            raise InputError(f"duplicate run_id {run_id}")
-        run_ids.add(run_id)
-        task_id = record.get("task_id")
-        if not isinstance(task_id, str) or task_id not in tasks:
-            raise InputError(f"unknown task: {task_id}", where=f"record {run_id}")
-        check_identity(record)
-        _check_digest(record, version, task_set_sha256)
+class _Scoring:
+    def __init__(self, tasks: Mapping[str, Mapping[str, Any]]) -> None:
+        self._tasks = tasks
+        self._scores: list[dict[str, Any]] = []
+        self._models: dict[str, _ModelRun] = {}
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        run = self._models.get(record["model"])
+        if run is None:
+            run = self._models[record["model"]] = _ModelRun()
+        score = score_checked(self._tasks[record["task_id"]], record)
+        shared = run.provenance.add(record)
+        if "metadata" in shared:
+            score["metadata"] = shared["metadata"]  # one object for all, however many records there are
+        run.scores.append(score)
+        run.measurements.add(record)
+        self._scores.append(score)
+
+    def summary(self, version: str, generated_at: str | None) -> dict[str, Any]:
+        entries = []
+        for model, run in self._models.items():
+            run.provenance.check_unmixed(model)
+            trials = trials_per_task(model, run.scores, self._tasks)
+            entries.append(_model_entry(model, run.scores, trials))
+        return {
+            "schema_version": 1,
+            "methodology": f"discover-call-{version}",
+            "generated_at": generated_at,
+            "models": entries,
+            "records": self._scores,
+            "discovercall": {
+                "models": [
+                    model_additions(model, run.scores, run.measurements)
+                    for model, run in self._models.items()
+                ]
+            },
+        }
 
 
-def _check_digest(record: Mapping[str, Any], version: str, expected: str | None) -> None:
-    if expected is None:
-        return
-    metadata = record.get("metadata")
-    recorded = metadata.get("task_set_sha256") if isinstance(metadata, Mapping) else None
-    if recorded is None and version == "v1":
-        return
-    if recorded != expected:
-        raise InputError(
-            f"made with task set {recorded or 'of no recorded digest'}, not {expected}",
-            where=f"record {record['run_id']}",
-            fix="score it with the task file it was made with",
-        )
-
-
-def _check_unmixed(model: str, records: Sequence[Mapping[str, Any]]) -> None:
-    for field in ("schema_version", *METADATA_FIELDS):
-        values = {_comparable(record, field) for record in records}
-        if len(values) > 1:
-            raise InputError(f"model {model} mixes different {field} values")
-
-
-def _comparable(record: Mapping[str, Any], field: str) -> str:
-    source: Any = record if field == "schema_version" else record.get("metadata")
-    if not isinstance(source, Mapping) or field not in source:
-        return ""
-    value = source[field]
-    return sha256_of_json(dict(sorted(value.items())) if isinstance(value, Mapping) else value)
-
-
-def _trials_per_task(
-    model: str, records: Sequence[Mapping[str, Any]], tasks: Mapping[str, Mapping[str, Any]]
-) -> int:
-    trials: dict[str, list[int]] = {task_id: [] for task_id in tasks}
-    for record in records:
-        trials[record["task_id"]].append(record["trial"])
-    counts = {len(seen) for seen in trials.values()}
-    for task_id, seen in trials.items():
-        if not seen:
-            raise InputError(f"model {model} has no record of task {task_id}")
-        if sorted(seen) != list(range(1, len(seen) + 1)):
-            raise InputError(f"model {model} must have the trials 1..n of task {task_id}, each once")
-    if len(counts) > 1:
-        raise InputError(f"model {model} has unequal numbers of trials per task")
-    return counts.pop()
-
-
-def _model_entry(
-    model: str, first: Mapping[str, Any], scores: Sequence[Mapping[str, Any]], trials: int
-) -> dict[str, Any]:
+def _model_entry(model: str, scores: Sequence[Mapping[str, Any]], trials: int) -> dict[str, Any]:
     def count(field: str) -> int:
         return sum(score[field] is True for score in scores)
 
@@ -177,7 +141,7 @@ def _model_entry(
     calls_succeeded = count("call_success")
     success_rates = workflow_task_rates(scores)
     failures = [failure for score in scores if (failure := first_failure(score))]
-    metadata = first.get("metadata")
+    metadata = scores[0].get("metadata")
     lane = metadata.get("lane") if isinstance(metadata, Mapping) else None
     return {
         "model": model,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from discovercall.foundation.errors import InputError
@@ -19,18 +20,19 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def write_atomic(path: Path, data: bytes, *, mode: int = 0o600) -> None:
+def write_atomic(path: Path, data: bytes | Iterable[bytes], *, mode: int = 0o600) -> None:
     """Write a file so that a crash leaves the old content or the new, never a mixture.
 
     Args:
         path: the file; its folder must exist.
-        data: its whole content.
+        data: its whole content, or the pieces of it in order.
         mode: permission bits of the new file.
     """
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data)
+            for piece in (data,) if isinstance(data, bytes) else data:
+                stream.write(piece)
             stream.flush()
             os.fchmod(stream.fileno(), mode)
             os.fsync(stream.fileno())

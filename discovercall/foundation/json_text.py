@@ -142,6 +142,8 @@ class _Writer:
                 parts.append(f"{lead}null")
             elif kind is bool:
                 parts.append(f"{lead}true" if member else f"{lead}false")
+            elif kind is int and -MAX_SAFE_INTEGER <= member <= MAX_SAFE_INTEGER:
+                parts.append(f"{lead}{member}")
             else:
                 parts.append(lead + self._value(member, depth + 1))
         text = self._joined("{", parts, "}", depth)

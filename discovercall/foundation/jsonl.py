@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from discovercall.foundation.ecma_json import BYTE_ORDER_MARK, JsonError, loads
+from discovercall.foundation.ecma_json import BYTE_ORDER_MARK, JsonError, loads, quick_loads
 from discovercall.foundation.ecmascript import is_blank
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.json_text import compact_lines
@@ -37,11 +37,20 @@ def parse_lines(text: str, path: str, *, comments: bool = False) -> Iterator[Lin
     for number, line in enumerate(split_lines(text.removeprefix(BYTE_ORDER_MARK)), 1):
         if is_blank(line) or (comments and line.lstrip().startswith("#")):
             continue
-        try:
-            value = loads(line)
-        except JsonError as error:
-            raise InputError(f"not valid JSON ({error})", where=f"{path}:{number}") from None
-        yield Line(number, value)
+        yield Line(number, _value(line, f"{path}:{number}"))
+
+
+def _value(line: str, where: str) -> Any:
+    try:
+        return loads(line)
+    except JsonError as error:
+        raise InputError(f"not valid JSON ({error})", where=where) from None
+
+
+def _object(value: Any, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InputError("not a JSON object", where=where)
+    return value
 
 
 def read_text(path: Path) -> tuple[str, bytes]:
@@ -58,7 +67,7 @@ def read_text(path: Path) -> tuple[str, bytes]:
         return data.decode("utf-8"), data
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise InputError("not valid UTF-8", where=f"{path}:{line}", fix="save the file as UTF-8") from None
+        raise _not_utf8(f"{path}:{line}") from None
 
 
 def read_objects(path: Path) -> list[dict[str, Any]]:
@@ -68,12 +77,40 @@ def read_objects(path: Path) -> list[dict[str, Any]]:
         InputError: names file and line of the first line that is no JSON object.
     """
     text, _ = read_text(path)
-    objects = []
-    for line in parse_lines(text, str(path)):
-        if not isinstance(line.value, dict):
-            raise InputError("not a JSON object", where=f"{path}:{line.number}")
-        objects.append(line.value)
-    return objects
+    return [_object(line.value, f"{path}:{line.number}") for line in parse_lines(text, str(path))]
+
+
+def stream_objects(path: Path) -> Iterator[dict[str, Any]]:
+    """Read a JSON Lines file of objects line by line, so that it need not fit into memory.
+
+    Raises:
+        InputError: as `read_objects`, but at the first line that is wrong in any way, when it is reached.
+    """
+    try:
+        with path.open("rb") as stream:
+            for number, data in enumerate(stream, 1):
+                where = f"{path}:{number}"
+                try:
+                    yield _object(quick_loads(data), where)
+                except JsonError:
+                    line = _decoded(data, where)
+                    if number == 1:
+                        line = line.removeprefix(BYTE_ORDER_MARK)
+                    if not is_blank(line):
+                        yield _object(_value(line, where), where)
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror or error})", where=str(path)) from None
+
+
+def _decoded(data: bytes, where: str) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise _not_utf8(where) from None
+
+
+def _not_utf8(where: str) -> InputError:
+    return InputError("not valid UTF-8", where=where, fix="save the file as UTF-8")
 
 
 def dump_lines(values: list[dict[str, Any]]) -> bytes:

@@ -8,7 +8,8 @@ the headline interval is in `intervals`.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def task_cluster_bootstrap_95(task_rates: Sequence[float]) -> tuple[float, float
     if len(task_rates) == 1:
         return float(task_rates[0]), float(task_rates[0])
     estimates = _resampled_means(task_rates)
-    estimates.sort()
+    estimates.partition((_LOW_RANK, _HIGH_RANK))
     return float(estimates[_LOW_RANK]), float(estimates[_HIGH_RANK])
 
 
@@ -76,22 +77,43 @@ def _resampled_means(task_rates: Sequence[float]) -> NDArray[np.float64]:
 
     tasks = len(task_rates)
     rates = np.asarray(task_rates, dtype=np.float64)
+    estimates = np.empty(RESAMPLES, dtype=np.float64)
+    start = 0
+    for columns in _drawn_tasks(tasks):
+        totals = np.zeros(columns.shape[1], dtype=np.float64)
+        # Column by column, because np.sum adds in pairs and differs in the last bits from left to right.
+        for column in columns:
+            totals += rates[column]
+        estimates[start : start + len(totals)] = totals / tasks
+        start += len(totals)
+    return estimates
+
+
+def _drawn_tasks(tasks: int) -> Iterable[NDArray[np.intp]]:
+    """Yield blocks of resamples: one row per draw, one column per resample, each a task's position."""
+    if RESAMPLES * tasks <= _MAX_DRAWS_AT_ONCE:
+        return _drawn_at_once(tasks)
+    return _draw(tasks)
+
+
+@lru_cache(maxsize=1)  # the lanes of a run have the same tasks
+def _drawn_at_once(tasks: int) -> tuple[NDArray[np.intp], ...]:
+    return tuple(_draw(tasks))
+
+
+def _draw(tasks: int) -> Iterator[NDArray[np.intp]]:
+    import numpy as np
+
     rows_at_once = min(RESAMPLES, max(1, _MAX_DRAWS_AT_ONCE // tasks))
     multipliers, increments = _jump_coefficients(rows_at_once * tasks)
-    estimates = np.empty(RESAMPLES, dtype=np.float64)
     state = np.uint32(_SEED)
     for start in range(0, RESAMPLES, rows_at_once):
         rows = min(rows_at_once, RESAMPLES - start)
         draws = rows * tasks
         states = multipliers[:draws] * state + increments[:draws]
         state = states[-1]
-        indices = ((states.astype(np.uint64) * np.uint64(tasks)) >> np.uint64(32)).reshape(rows, tasks)
-        totals = np.zeros(rows, dtype=np.float64)
-        # Column by column, because np.sum adds in pairs and differs in the last bits from left to right.
-        for column in range(tasks):
-            totals += rates[indices[:, column]]
-        estimates[start : start + rows] = totals / tasks
-    return estimates
+        indices = (states.astype(np.uint64) * np.uint64(tasks)) >> np.uint64(32)
+        yield np.ascontiguousarray(indices.reshape(rows, tasks).T, dtype=np.intp)
 
 
 def _jump_coefficients(draws: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:

@@ -6,6 +6,7 @@ biased and not offered. The interval of a mean is `intervals.dirichlet_clopper_p
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from math import comb, fsum
 
@@ -54,6 +55,28 @@ def mean_pass_hat_k(successes: Sequence[int], trials: int, k: int) -> float:
     Source: as for `pass_hat_k`.
     """
     return _mean(pass_hat_k, successes, trials, k)
+
+
+def every_mean_pass_hat_k(successes: Sequence[int], trials: int) -> list[float]:
+    """Return `mean_pass_hat_k` for k = 1 .. `trials`, each binomial coefficient from the one before.
+
+    Raises:
+        ValueError: as for `mean_pass_hat_k`.
+
+    Source: as for `pass_hat_k`; C(n, k) = C(n, k - 1) (n - k + 1) / k, in whole numbers.
+    """
+    if not successes:
+        raise ValueError("a mean over tasks needs at least one task")
+    for count in successes:
+        _check(count, trials, 1)
+    tasks = Counter(successes)
+    ways = dict.fromkeys((*tasks, trials), 1)
+    means = []
+    for k in range(1, trials + 1):
+        ways = {count: chosen * (count - k + 1) // k for count, chosen in ways.items() if chosen}
+        values = {count: ways.get(count, 0) / ways[trials] for count in tasks}
+        means.append(fsum(values[count] for count in successes) / len(successes))
+    return means
 
 
 def mean_pass_at_k(successes: Sequence[int], trials: int, k: int) -> float:

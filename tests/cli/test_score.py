@@ -124,3 +124,16 @@ def test_a_reader_that_stops_early_is_no_crash(files):
     process.stdout.close()
     assert process.stderr.read() == b""
     assert process.wait(timeout=60) in (0, 1)
+
+
+def test_of_several_mistakes_a_broken_line_comes_first(command, files):
+    records = files[1].read_text().splitlines()
+    files[1].write_text("\n".join([records[0], records[0], *records[1:], "{"]) + "\n")
+    done = command("score", "--tasks", files[0], "--runs", files[1])
+    assert_refused(done, r"runs\.jsonl:6: not valid JSON")
+
+
+def test_records_may_come_through_a_pipe(files):
+    words = [PROGRAM, "score", "--tasks", str(files[0]), "--runs", "/dev/stdin", "--format", "json"]
+    done = subprocess.run(words, input=files[1].read_bytes(), capture_output=True, check=True)
+    assert len(json.loads(done.stdout)["records"]) == 4

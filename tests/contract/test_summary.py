@@ -7,7 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discovercall import score_records
-from discovercall.contract.summary import METADATA_FIELDS
+from discovercall.contract.comparability import METADATA_FIELDS
+from discovercall.contract.summary import score_stream
+from discovercall.foundation.ecma_json import pretty
 from discovercall.foundation.errors import InputError
 from tests.support.records import DIGEST, failed, metadata, record, run, task
 
@@ -370,3 +372,58 @@ def test_every_record_is_a_success_a_failure_or_a_dry_run(outcomes):
     assert 0 <= low <= only["workflow_success_rate"] <= high <= 1
     assert only["pre_result_gate_workflow_success_rate"] >= only["workflow_success_rate"]
     json.dumps(only)
+
+
+def test_a_stream_is_scored_like_a_list():
+    records = run(TASKS, 3, model="a") + run(TASKS, 2, model="b", metadata=metadata(lane="reference"))
+    records[4] = failed("t2", 2, model="a")
+    of_list = score_records(TASKS, records, task_set_sha256=DIGEST, generated_at="now")
+    of_stream = score_stream(TASKS, iter(records), task_set_sha256=DIGEST, generated_at="now")
+    assert pretty(of_stream) == pretty(of_list)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"benchmark_version": "v1"},
+        {"benchmark_version": "v3"},
+        {"run_id": "same"},
+        {"task_id": "t9"},
+        {"trial": 0},
+        {"metadata": None},
+        {"metadata": metadata(execute=1)},
+    ],
+)
+def test_a_stream_is_refused_like_a_list(change):
+    records = run(TASKS, 2)
+    records[0]["run_id"] = "same"
+    records[2] |= change
+    with pytest.raises(InputError) as refused:
+        score_stream(TASKS, iter(records), task_set_sha256=DIGEST)
+    assert str(refused.value) == refusal(records)
+
+
+def test_an_empty_stream_is_refused():
+    with pytest.raises(InputError, match="no record to score"):
+        score_stream(TASKS, iter([]))
+
+
+@pytest.mark.parametrize("other", [1, 1.0, "true", None])
+def test_values_that_python_takes_for_equal_are_mixed(other):
+    records = run(TASKS, 2)
+    records[2]["metadata"]["execute"] = other
+    assert refusal(records) == "model model-1 mixes different execute values"
+
+
+def test_whole_numbers_are_the_same_however_they_are_written():
+    records = run(TASKS, 2)
+    records[2]["metadata"]["discovery_limit"] = 10.0
+    assert entry(records)
+
+
+def test_each_score_has_the_metadata_of_its_record():
+    records = run(TASKS, 2)
+    records[1]["metadata"] = dict(reversed(metadata().items()))
+    records[2]["metadata"] = metadata(note="x")
+    scores = score_records(TASKS, records, task_set_sha256=DIGEST)["records"]
+    assert [list(s["metadata"].items()) for s in scores] == [list(r["metadata"].items()) for r in records]

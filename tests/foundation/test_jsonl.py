@@ -11,6 +11,7 @@ from discovercall.foundation.jsonl import (
     read_objects,
     read_text,
     split_lines,
+    stream_objects,
 )
 
 
@@ -76,6 +77,40 @@ def test_only_objects_are_records(tmp_path):
     path.write_text('{"a":1}\n\n[2]\n')
     with pytest.raises(InputError, match=r"a\.jsonl:3: not a JSON object$"):
         read_objects(path)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b'\xef\xbb\xbf{"a":1}\n{"b":"\xe2\x80\xa8"}\r\n\n \t\n{"c":2}',
+        b'{"a":"\\ud800","a":' + b"1" * 500 + b"}\n{}\n",
+        b'{"a":' + b"[" * 3000 + b"]" * 3000 + b"}\n",
+        b'\x0b{"a":1}\n',
+        b'{"a":1}\n\n[2]\n',
+        b'{"a":1}\n{"a":"\xff"}\n',
+        b'{"a":1}\n{"a":NaN}\n',
+        b'{"a":1}\n"x"\n',
+        b'{"a":1}\n\xef\xbb\xbf{"a":1}\n',
+    ],
+)
+def test_streamed_objects_are_the_same_and_so_is_a_single_error(tmp_path, data):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(data)
+    assert outcome(stream_objects, path) == outcome(read_objects, path)
+
+
+def outcome(read, path):
+    try:
+        return dump_lines(list(read(path)))
+    except InputError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("name", ["missing.jsonl", "."])
+def test_streaming_a_file_that_cannot_be_read_is_one_clear_error(tmp_path, name):
+    with pytest.raises(InputError, match=r": cannot be read \((No such file|Is a directory)"):
+        list(stream_objects(tmp_path / name))
 
 
 def test_lines_are_written_compact_with_a_final_newline(tmp_path):

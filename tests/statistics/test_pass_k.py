@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discovercall.statistics.pass_k import mean_pass_at_k, mean_pass_hat_k, pass_at_k, pass_hat_k
+from discovercall.statistics.pass_k import (
+    every_mean_pass_hat_k,
+    mean_pass_at_k,
+    mean_pass_hat_k,
+    pass_at_k,
+    pass_hat_k,
+)
 
 drawn = st.integers(1, 8).flatmap(
     lambda trials: st.tuples(st.integers(0, trials), st.just(trials), st.integers(1, trials))
@@ -57,3 +63,21 @@ def test_means_refuse_no_tasks_and_k_above_the_trials(mean):
         mean([], 3, 1)
     with pytest.raises(ValueError, match="k must"):
         mean([3, 3], 3, 4)
+
+
+@settings(deadline=None)
+@given(st.integers(1, 60).flatmap(lambda n: st.tuples(st.just(n), st.lists(st.integers(0, n), min_size=1))))
+def test_all_means_at_once_are_the_single_ones_in_every_bit(case):
+    trials, successes = case
+    means = every_mean_pass_hat_k(successes, trials)
+    assert means == [mean_pass_hat_k(successes, trials, k) for k in range(1, trials + 1)]
+
+
+def test_all_means_of_a_long_run_come_at_once():
+    assert every_mean_pass_hat_k([5000, 2500] * 9, 5000)[0] == 0.75
+
+
+@pytest.mark.parametrize("case", [([], 3), ([4], 3), ([-1], 3), ([0], 0)])
+def test_all_means_refuse_what_a_single_one_refuses(case):
+    with pytest.raises(ValueError, match=r"task|successes|trials"):
+        every_mean_pass_hat_k(*case)
