@@ -67,8 +67,11 @@ class Nursery:
 
     @contextlib.contextmanager
     def starting(self) -> Iterator[None]:
-        """While this program starts a child of its own: no orphan is looked for, and what is new is kept."""
-        before = set(own_child_ids())
+        """While this program starts a child of its own: no orphan is looked for, and what is new is kept.
+
+        A process that was there before is no new child, even when it becomes one by losing its parent.
+        """
+        before = set(all_processes())
         self._paused += 1
         try:
             yield

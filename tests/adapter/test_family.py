@@ -263,3 +263,32 @@ def test_a_child_that_this_program_starts_itself_is_no_orphan(tmp_path):
     swept, own, stray = done.stdout.split()
     assert (swept, own) == ("True", "None")
     assert stray != "None"
+
+
+def test_an_orphan_that_arrives_while_a_child_is_started_is_still_an_orphan():
+    code = (
+        "import os, signal, subprocess, sys, time\n"
+        "from discovercall.adapter.family import become_subreaper, starting_own_child\n"
+        "nursery = become_subreaper()\n"
+        'inner = \'import subprocess, time; p = subprocess.Popen(["sleep", "30"], start_new_session=True);\'\n'
+        "inner += 'print(p.pid, flush=True); time.sleep(30)'\n"
+        "middle = subprocess.Popen([sys.executable, '-c', inner], stdout=subprocess.PIPE, text=True)\n"
+        "stray = int(middle.stdout.readline())\n"
+        "with starting_own_child():\n"
+        "    own = subprocess.Popen(['sleep', '30'], start_new_session=True)\n"
+        "    middle.kill()\n"
+        "    middle.wait()\n"
+        "    time.sleep(0.1)\n"
+        "nursery.sweep(2)\n"
+        "try:\n"
+        "    os.kill(stray, 0)\n"
+        "    left = True\n"
+        "except ProcessLookupError:\n"
+        "    left = False\n"
+        "print(own.poll(), left)\n"
+        "own.kill()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True
+    )
+    assert done.stdout.split() == ["None", "False"]
