@@ -107,22 +107,18 @@ def _gather(folder: Path, tasks: Path, policy: Path) -> ResultsReport:
 
 
 def _gateway(folder: Path, refused: list[Refused]) -> GatewaySnapshot | None:
-    from discovercall.foundation.ecma_json import JsonError, decode
-    from discovercall.foundation.errors import RefusedError
-    from discovercall.report.gateway import gateway_of
-    from discovercall.report.results import Refused
-
     path = folder / _BASELINE
     if not path.is_file():
         return None
-    name = _BASELINE.as_posix()
+    from discovercall.evals.documents import read_result
+    from discovercall.foundation.errors import DiscovercallError
+    from discovercall.report.gateway import gateway_of
+
     try:
-        return gateway_of(decode(path.read_bytes()), name)
-    except (JsonError, UnicodeDecodeError) as error:
-        refused.append(Refused(name, f"not valid JSON ({error})"))
-    except RefusedError as error:
-        refused.append(Refused(name, error.what))
-    return None
+        return gateway_of(read_result(path), _BASELINE.as_posix())
+    except DiscovercallError as error:
+        refused.append(_refusal(path, folder, error))
+        return None
 
 
 def _scenarios(folder: Path, refused: list[Refused]) -> tuple[ScenarioReport, ...]:
@@ -131,17 +127,23 @@ def _scenarios(folder: Path, refused: list[Refused]) -> tuple[ScenarioReport, ..
         return ()
     from discovercall.foundation.errors import DiscovercallError
     from discovercall.invocation.benchmark import read_report
-    from discovercall.report.results import Refused
     from discovercall.report.scenarios import scenarios_of
 
     found = []
     for path in paths:
-        name = path.relative_to(folder).as_posix()
         try:
-            found.append(scenarios_of(read_report(path).model_dump(mode="json"), name))
+            value = read_report(path).model_dump(mode="json")
         except DiscovercallError as error:
-            refused.append(Refused(name, error.what))
+            refused.append(_refusal(path, folder, error))
+        else:
+            found.append(scenarios_of(value, path.relative_to(folder).as_posix()))
     return tuple(sorted(found, key=lambda one: one.generated_at, reverse=True))
+
+
+def _refusal(path: Path, folder: Path, error: Exception) -> Refused:
+    from discovercall.report.results import Refused
+
+    return Refused(path.relative_to(folder).as_posix(), str(error).replace(f"{path}: ", "", 1))
 
 
 def _base(folder: Path, output: Path | None) -> str:

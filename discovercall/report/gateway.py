@@ -6,22 +6,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from discovercall.foundation.errors import RefusedError
+from discovercall.report.model import Interval
 
 OVERALL = "overall"
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Discovery over the intents of one kind; rates from 0 to 1, None where one does not apply."""
+    """Discovery over the intents of one kind; rates from 0 to 1, None where one does not apply.
+
+    Attributes:
+        top1_95: Wilson interval of `top1`.
+    """
 
     name: str
     intents: int
     top1: float | None
+    top1_95: Interval | None
     top3: float | None
     mrr: float | None
     wrong_server_rate: float | None
     no_match_correctness: float | None
+    false_refusal_rate: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,110 +50,70 @@ class BoundCheck:
 
 @dataclass(frozen=True, slots=True)
 class GatewaySnapshot:
-    """The committed measurement of the gateway."""
+    """The committed measurement of the gateway.
+
+    Attributes:
+        semantic: what is to be said of the semantic leg.
+    """
 
     file: str
     verdict: str
     generated_at: str
     commit: str | None
-    corpus: str | None
+    dirty: bool
+    corpus: str
     model: str | None
-    semantic_ran: bool | None
+    semantic: str
     scopes: tuple[Scope, ...]
     bounds: tuple[BoundCheck, ...]
 
 
-def gateway_of(document: Any, file: str) -> GatewaySnapshot:
+def gateway_of(result: Mapping[str, Any], file: str) -> GatewaySnapshot:
     """The snapshot of a gateway measurement.
 
     Args:
-        document: the parsed file.
-        file: how messages and links name it.
-
-    Raises:
-        RefusedError: a member is missing or of another type; says which.
+        result: a result document of the gateway's evaluation that is known to be valid.
+        file: how links name it.
     """
-    top = _Member(document, file, "")
-    provenance = top.inner("provenance")
-    discovery = document.get("discovery") if isinstance(document, Mapping) else None
-    scopes = discovery if isinstance(discovery, Mapping) else {}
-    gates = top.value("gates", list)
+    made, scopes = result["provenance"], result.get("discovery") or {}
+    model, reason = made["model"], made["semanticSkipReason"]
     return GatewaySnapshot(
         file=file,
-        verdict=top.value("verdict", str),
-        generated_at=top.value("generatedAt", str),
-        commit=provenance.optional("gitCommit", str),
-        corpus=provenance.optional("corpusVersion", str),
-        model=provenance.optional("model", str),
-        semantic_ran=provenance.optional("semanticRan", bool),
+        verdict=result["verdict"],
+        generated_at=result["generatedAt"],
+        commit=made["gitCommit"],
+        dirty=made["dirty"],
+        corpus=str(made["corpusVersion"]),
+        model=None if model is None else model["id"],
+        semantic="the semantic leg ran" if made["semanticRan"] else f"semantic leg skipped: {reason}",
         scopes=tuple(
-            _scope(name, _Member(scopes[name], file, f"discovery.{name}"))
-            for name in sorted(scopes, key=lambda name: (name != OVERALL, name))
-            if isinstance(scopes[name], Mapping) and "top1" in scopes[name]
+            _scope(name, scopes[name]) for name in sorted(scopes, key=lambda name: (name != OVERALL, name))
         ),
-        bounds=tuple(_bound(_Member(gate, file, f"gates[{index}]")) for index, gate in enumerate(gates)),
+        bounds=tuple(_bound(gate) for gate in result["gates"]),
     )
 
 
-def _scope(name: str, found: _Member) -> Scope:
+def _scope(name: str, found: Mapping[str, Any]) -> Scope:
+    interval = found["intervals"].get("top1")
     return Scope(
         name=name,
-        intents=found.value("n", int),
-        top1=found.rate("top1"),
-        top3=found.rate("top3"),
-        mrr=found.rate("mrr"),
-        wrong_server_rate=found.rate("wrongServerRate") if name == "wrong_server" else None,
-        no_match_correctness=found.rate("noMatchCorrectness") if name in (OVERALL, "no_match") else None,
+        intents=found["n"],
+        top1=found["top1"],
+        top1_95=None if interval is None else (interval["low"], interval["high"]),
+        top3=found["top3"],
+        mrr=found["mrr"],
+        wrong_server_rate=found["wrongServerRate"],
+        no_match_correctness=found["noMatchCorrectness"],
+        false_refusal_rate=found["falseRefusalRate"],
     )
 
 
-def _bound(found: _Member) -> BoundCheck:
-    skipped = found.value("skipped", bool)
+def _bound(gate: Mapping[str, Any]) -> BoundCheck:
     return BoundCheck(
-        name=found.value("name", str),
-        comparator=found.value("comparator", str),
-        threshold=found.number("threshold") or 0.0,
-        actual=found.number("actual"),
-        passed=found.value("pass", bool),
-        skipped=(found.optional("skipReason", str) or "no reason given") if skipped else None,
+        name=gate["name"],
+        comparator=gate["comparator"],
+        threshold=gate["threshold"],
+        actual=gate["actual"],
+        passed=gate["pass"],
+        skipped=(gate["skipReason"] or "no reason given") if gate["skipped"] else None,
     )
-
-
-class _Member:
-    """Members of an object with the type that they have to have."""
-
-    def __init__(self, value: Any, file: str, path: str) -> None:
-        self._file, self._path = file, path
-        if not isinstance(value, Mapping):
-            raise RefusedError(f"{path or 'the document'} must be an object", where=file)
-        self._members = value
-
-    def _refuse(self, name: str, wanted: str) -> RefusedError:
-        path = f"{self._path}.{name}" if self._path else name
-        return RefusedError(f"{path} must be {wanted}", where=self._file)
-
-    def inner(self, name: str) -> _Member:
-        return _Member(self._members.get(name), self._file, name)
-
-    def value(self, name: str, kind: type[Any]) -> Any:
-        found = self._members.get(name)
-        if not isinstance(found, kind) or (kind is int and isinstance(found, bool)):
-            raise self._refuse(name, f"of type {kind.__name__}")
-        return found
-
-    def optional(self, name: str, kind: type[Any]) -> Any:
-        return None if self._members.get(name) is None else self.value(name, kind)
-
-    def number(self, name: str) -> float | None:
-        found = self._members.get(name)
-        if found is None:
-            return None
-        if isinstance(found, bool) or not isinstance(found, (int, float)):
-            raise self._refuse(name, "a number or null")
-        return float(found)
-
-    def rate(self, name: str) -> float | None:
-        found = self.number(name)
-        if found is not None and not 0 <= found <= 1:
-            raise self._refuse(name, "from 0 to 1")
-        return found

@@ -209,11 +209,10 @@ def _statements(statements: Iterable[Statement]) -> Iterator[str]:
 
 def _gateway(found: GatewaySnapshot, base: str) -> Iterator[str]:
     yield from ("## Gateway", "")
-    leg = {True: "the semantic leg ran", False: "without the semantic leg", None: "semantic leg unknown"}
     yield (
         f"Verdict {code(found.verdict)}, measured {code(found.generated_at)},"
-        f" commit {code((found.commit or '')[:12])},"
-        f" corpus {code(found.corpus or '')}, model {code(found.model or '')}, {leg[found.semantic_ran]}:"
+        f" commit {code((found.commit or '')[:12])}{' with uncommitted changes' if found.dirty else ''},"
+        f" corpus {code(found.corpus)}, model {code(found.model or '')}, {code(found.semantic)}:"
         f" {link(found.file, base)}."
     )
     rows = [
@@ -221,16 +220,21 @@ def _gateway(found: GatewaySnapshot, base: str) -> Iterator[str]:
             code(scope.name),
             str(scope.intents),
             percent(scope.top1),
+            percent_interval(scope.top1_95),
             percent(scope.top3),
             decimal(scope.mrr, 3),
             percent(scope.wrong_server_rate),
             percent(scope.no_match_correctness),
+            percent(scope.false_refusal_rate),
         ]
         for scope in found.scopes
     ]
-    header = ["Scope", "Intents", "Top 1", "Top 3", "MRR", "Wrong server", "No match"]
+    header = [
+        "Scope", "Intents", "Top 1", "95% (Wilson)", "Top 3", "MRR", "Wrong server", "No match",
+        "False refusal",
+    ]  # fmt: skip
     if rows:
-        yield from ("", *table(header, rows, right=range(1, 7)))
+        yield from ("", *table(header, rows, right=range(1, 9)))
     bounds = [
         [
             code(bound.name),

@@ -61,3 +61,30 @@ def _gaps(ids: Sequence[str], lanes: Sequence[Records], results: Sequence[Result
             gap, lists = gap_of(compared["gap"]), comparability_of(compared["comparability"])
             found.append(LaneGap(*names, gap, None, lists))
     return tuple(found)
+
+
+def gateway_result(foreign: str = "text") -> dict[str, Any]:
+    """A gateway measurement, as far as the report reads it, with a text that is not ours."""
+    scope = {
+        "n": 8, "top1": 0.875, "top3": 1.0, "mrr": 0.9, "wrongServerRate": 0.0, "noMatchCorrectness": None,
+        "falseRefusalRate": 0.04, "intervals": {"top1": {"hits": 7, "of": 8, "low": 0.529, "high": 0.978}},
+    }  # fmt: skip
+    nothing = {**scope, "top1": None, "top3": None, "mrr": None, "noMatchCorrectness": 1.0, "intervals": {}}
+    gate = {
+        "name": f"discovery.{foreign}", "comparator": "min", "threshold": 0.9, "actual": 0.875,
+        "pass": False, "skipped": False, "skipReason": None,
+    }  # fmt: skip
+    return {
+        "verdict": "fail",
+        "generatedAt": "2026-11-30T12:00:00.000Z",
+        "provenance": {
+            "gitCommit": None, "dirty": True, "corpusVersion": 1, "model": None, "semanticRan": False,
+            "semanticSkipReason": foreign,
+        },
+        "discovery": {"no_match": nothing, "overall": scope},
+        "gates": [
+            gate,
+            {**gate, "pass": True, "comparator": "max"},
+            {**gate, "skipped": True, "actual": None, "skipReason": foreign},
+        ],
+    }  # fmt: skip
