@@ -1,5 +1,15 @@
-"""`python -m discovercall`: the command line without its script."""
+"""The program, also as `python -m discovercall`: an interrupt while it loads ends it as quietly as a later one."""
 
-from discovercall.cli.main import main
 
-main()
+def main() -> None:
+    """Load the command line and run it."""
+    try:
+        from discovercall.cli.main import main as run_command_line
+
+        run_command_line()
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,5 +1,7 @@
 import os
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -119,3 +121,19 @@ def test_an_interrupt_while_the_api_turns_a_call_away_bills_nothing(bench):
     assert done.code == 0, done
     assert bench.records()[0]["call"]["success"] is True
     assert bench.api.count("call") == 2
+
+
+def test_an_interrupt_while_the_program_loads_leaves_no_traceback():
+    code = (
+        "import builtins\n"
+        "from discovercall.__main__ import main\n"
+        "load = builtins.__import__\n"
+        "def interrupted(name, *rest, **more):\n"
+        "    if name == 'typer':\n"
+        "        raise KeyboardInterrupt\n"
+        "    return load(name, *rest, **more)\n"
+        "builtins.__import__ = interrupted\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
