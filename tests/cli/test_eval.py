@@ -1,5 +1,6 @@
 """`discovercall eval`, from the command line over real files."""
 
+import importlib.util
 import json
 import os
 import sys
@@ -14,6 +15,13 @@ from discovercall.gateway.encoder import SemanticUnavailableError
 from tests.evals.corpora import CorpusFolder
 from tests.support.bench import assert_refused
 from tests.support.output_schemas import checked
+
+
+def with_model(test):
+    """Loading the model takes its time."""
+    here = importlib.util.find_spec("onnxruntime") is not None
+    test = pytest.mark.skipif(not here, reason="the semantic extra is not installed")(test)
+    return pytest.mark.slow(pytest.mark.part("evaluation with the model")(test))
 
 
 @pytest.fixture
@@ -172,6 +180,7 @@ def test_a_leg_that_is_wanted_and_not_there_is_skipped_and_one_that_is_required_
     assert gate["skipReason"] == "semantic leg skipped: no model on this machine"
 
 
+@with_model
 def test_with_the_model_four_rankers_stand_side_by_side(run):
     result = json.loads(run("--require-semantic", "--format", "json").out)
     assert set(result["rankers"]) == {"model", "words", "rrf", "bm25"}
@@ -219,6 +228,7 @@ def test_only_a_full_run_that_passes_becomes_the_baseline(run, full, no_model, c
     assert (out / "BENCHMARKS.md").read_bytes() == board
 
 
+@with_model
 def test_a_full_run_with_the_model_replaces_the_baseline_when_it_passes(run, full, corpus, tmp_path):
     out = tmp_path / "out"
     corpus.thresholds["discovery"]["semantic"]["top1Min"] = 0.0
@@ -268,7 +278,7 @@ def test_a_run_is_compared_with_the_baseline_and_may_fail_on_a_regression(run, f
     assert "worse: discovery.overall.mrr 1.000 -> " in failed.out
     assert "regression: discovery.overall.mrr" in failed.err
     assert run("--out", out, "--fail-on-regression", "--tolerance", "0.9").code == 0
-    corpus.discovery["lexical"].pop()
+    corpus.discovery["no_match"].pop()
     corpus.write()
     other = run("--out", out, "--fail-on-regression")
     assert other.code == 0
