@@ -116,7 +116,11 @@ class TokensResult:
 
 
 def measure_tokens(
-    corpus: Corpus, *, encoder: CachingEncoder | None, estimator: Estimator | None = None
+    corpus: Corpus,
+    *,
+    encoder: CachingEncoder | None,
+    estimator: Estimator | None = None,
+    growth: Sequence[int] = GROWTH,
 ) -> TokensResult:
     """What an agent reads with and without the broker.
 
@@ -136,6 +140,7 @@ def measure_tokens(
         corpus: world and intents; every server counts as online.
         encoder: the model of searches; None for searches by words.
         estimator: how tokens are counted; a quarter of the characters when None.
+        growth: how many times as large the catalog is made.
     """
     gauge = _Gauge(estimator or CharacterEstimator())
     world = online(corpus.world)
@@ -152,7 +157,7 @@ def measure_tokens(
         fixed_task=fixed,
         fixed_skip_reason=reason,
         tasks=_summary(costs, startup) if costs else None,
-        growth=[_growth(corpus, world, gauge, factor, matchable) for factor in GROWTH],
+        growth=[_growth(corpus, world, gauge, factor, matchable) for factor in growth],
     )
 
 
