@@ -173,5 +173,5 @@ def _gap(reference: _Known, other: _Known) -> LaneGap:
     try:
         found = compare_runs(tasks.raw, *sides, task_set_sha256=tasks.sha256)
     except DiscovercallError as error:
-        return LaneGap(*names, None, str(error), None)
+        return LaneGap(*names, None, " ".join(filter(None, (error.where, error.what))), None)
     return LaneGap(*names, gap_of(found["gap"]), None, comparability_of(found["comparability"]))

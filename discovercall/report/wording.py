@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from discovercall.foundation.digests import is_commit
 from discovercall.report.comparison import comparability_sentence, power_sentence
 from discovercall.report.numbers import decimal, points, points_interval
 from discovercall.report.results import LaneGap, Result, Trend
@@ -89,6 +90,11 @@ def basis(result: Result) -> str:
     )
 
 
+def _shown_release(release: str) -> str:
+    """A release in a sentence; a revision that is no commit could hold anything, and is not repeated."""
+    return f"release {release[:12]}" if is_commit(release) else "the newest release"
+
+
 def gap_statements(found: LaneGap) -> Iterator[Statement]:
     """The gap between the reference and another lane, what it rests on, and what may be said of it."""
     if found.gap is None:
@@ -128,21 +134,21 @@ def trend_statements(trend: Trend) -> Iterator[Statement]:
     if check is None:
         yield Statement(f"Not tested: {trend.unchecked}.")
         return
-    newest = trend.measurements[-1].release[:12]
+    newest = _shown_release(trend.measurements[-1].release)
     test = (
         f"exact one-sided release permutation within tasks against {check.history} earlier releases,"
         f" p = {check.p_value:.3g}"
     )
     if check.notice:
         yield Statement(
-            f"Notice: release {newest} has fewer strict successes than chance among its releases explains"
+            f"Notice: {newest} has fewer strict successes than chance among its releases explains"
             f" ({test}). Lower than before:",
             check.lower,
             strong=True,
         )
         yield Statement("A notice is no verdict: the next release confirms it or doesn't.")
     else:
-        yield Statement(f"No notice for release {newest} ({test}).")
+        yield Statement(f"No notice for {newest} ({test}).")
     if check.dark:
         yield Statement(
             "Gone dark, without a success now and with some in every earlier release of the test:",

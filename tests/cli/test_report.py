@@ -212,6 +212,18 @@ def test_published_runs_of_agents_are_shown(
     assert "| `ordinary_chat` | 100.0% (1/1) | 100.0% (1/1) |" in done.out
 
 
+def test_a_publication_that_was_cut_off_is_refused_and_its_pair_not_shown(
+    report: Report, small: Folder
+) -> None:
+    stem = next(small.results.glob("*model-a*.runs.jsonl")).name.removesuffix(".runs.jsonl")
+    (small.results / f".{stem}.publication.json").write_text("{}")
+    done = report(small)
+    assert done.code == 1
+    assert f"refused  .{stem}.publication.json: a publication of {stem} was cut off" in done.err
+    assert "33.3%" not in done.out
+    assert "reference-v1" in done.out
+
+
 def test_an_empty_folder_is_no_mistake(report: Report, tmp_path: Path) -> None:
     folder = results_folder(tmp_path, IDS)
     folder.results.mkdir()
