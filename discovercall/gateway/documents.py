@@ -109,6 +109,7 @@ def describe_document(entry: Entry, catalog: Catalog) -> DescribeResult:
 
 
 def _refusal(ranking: Ranking, stats: CatalogStats, before: str, scores: dict[str, Any] | None) -> FindResult:
+    query = ranking.query if ranking.query.strip() else wording.ASK_IN_WORDS
     instruction, reason = wording.NO_MATCH, "No indexed tool matches the request closely enough."
     if ranking.missing_capability:
         instruction = f"{wording.missing(ranking.missing_capability)} {instruction}"
@@ -119,7 +120,7 @@ def _refusal(ranking: Ranking, stats: CatalogStats, before: str, scores: dict[st
         agent_instruction=before + instruction,
         stats=stats,
         reason=reason,
-        next_action=NextAction("findTool", {"query": ranking.query}, wording.NEXT_REFINE),
+        next_action=NextAction("findTool", {"query": query}, wording.NEXT_REFINE),
         scores=scores,
     )
 

@@ -42,6 +42,7 @@ EMPTY = (
 NEXT_CALL = "Its schema is at hand, so it can be called once the placeholders are filled in."
 NEXT_DESCRIBE = "Its schema is not in this result; it is needed before a call."
 NEXT_CHOOSE = "Both schemas are inlined; put in the toolRef of the candidate that fits."
+ASK_IN_WORDS = "<what is to be done, in plain words>"
 NEXT_REFINE = "A narrower wording may match an indexed tool."
 
 INVALID_ARGUMENTS = (

@@ -112,6 +112,14 @@ def test_no_good_match_points_to_a_better_search():
     assert found["reason"] != found["query"]
 
 
+@pytest.mark.parametrize("request_text", ["", " ", "\n"])
+def test_after_an_empty_request_the_next_search_has_words(request_text):
+    action = Broker(COMMITTED).find(request_text).to_json()["nextAction"]
+    assert action["tool"] == "findTool"
+    assert action["arguments"]["query"].strip()
+    assert carry_out(Broker(COMMITTED), "findTool", action["arguments"]).ok
+
+
 def test_no_good_match_names_what_is_missing_where_it_is_known():
     found = document("no_good_match", missing_capability="Order a taxi or ride")
     assert "Order a taxi or ride" in found["agentInstruction"]
