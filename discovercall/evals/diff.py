@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from discovercall.evals.gates import finding_count
 from discovercall.evals.rates import rounded
 
 LOWER_IS_BETTER = frozenset({"wrongServerRate", "falseRefusalRate"})
@@ -80,7 +81,8 @@ def _metrics(result: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:
     for family in _FAMILIES:
         yield from _numbers(family, result.get(family) or {})
     if result.get("hygiene"):
-        yield "hygiene.findings", float(len(result["hygiene"]["findings"]))
+        for metric, bank in (("findings", False), ("bankFindings", True)):
+            yield f"hygiene.{metric}", float(finding_count(result["hygiene"], bank=bank))
 
 
 def _numbers(prefix: str, metrics: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:

@@ -71,7 +71,7 @@ def measured(bound: Bound, result: Mapping[str, Any]) -> float | None:
         KeyError: the result does not know the metric.
     """
     if bound.family == "hygiene":
-        return float(len(result["hygiene"]["findings"]))
+        return float(finding_count(result["hygiene"], bank=bound.metric == "bankFindings"))
     if bound.family == "discoveryWords":
         value = result["rankers"]["words"][bound.scope][bound.metric]
     elif bound.scope is not None:
@@ -79,6 +79,11 @@ def measured(bound: Bound, result: Mapping[str, Any]) -> float | None:
     else:
         value = result[bound.family][bound.metric]
     return None if value is None else float(value)
+
+
+def finding_count(hygiene: Mapping[str, Any], *, bank: bool) -> int:
+    """How many findings concern the bank, or the words of the intents."""
+    return sum((finding["check"] == "bank") is bank for finding in hygiene["findings"])
 
 
 def _family_of(bound: Bound) -> str:

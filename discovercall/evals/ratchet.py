@@ -1,7 +1,7 @@
 """Raising thresholds to what was measured: tighter, never looser.
 
-A bound is seeded one case below its measurement, for the run time's arithmetic may differ in the last digit
-between processors and so turn one case.
+A bound is seeded one case of each category below its measurement, for the run time's arithmetic may differ in
+the last digit between processors, and so turn a case.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from discovercall.evals.corpus import load_corpus
+from discovercall.evals.corpus import CATEGORIES, load_corpus
 from discovercall.evals.gates import measured
 from discovercall.evals.thresholds import Bound, parse_thresholds
 from discovercall.foundation.ecma_json import loads, pretty
@@ -22,6 +22,7 @@ from discovercall.foundation.files import write_atomic
 from discovercall.foundation.jsonl import read_text
 
 _STEPS = 10_000  # bounds have four decimals
+_WORDING = 0.01  # what a few words more in a description may cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +86,20 @@ def ratchet_file(folder: Path, result: Mapping[str, Any]) -> list[Tightened]:
 def seed(actual: float, is_minimum: bool, case: float) -> float:
     """The bound for a measurement: one case looser, cut to four decimals away from the measurement."""
     if is_minimum:
-        return max(0.0, math.floor((actual - case) * _STEPS) / _STEPS)
-    return min(1.0, math.ceil((actual + case) * _STEPS) / _STEPS)
+        return max(0.0, math.floor(_steps(actual - case)) / _STEPS)
+    return min(1.0, math.ceil(_steps(actual + case)) / _STEPS)
+
+
+def _steps(value: float) -> float:
+    return round(value * _STEPS, 3)  # so that 0.69 is 6900 of them, whatever the last digit of a float
 
 
 def _case(bound: Bound, result: Mapping[str, Any]) -> float:
-    """What one case is worth. Calls and texts are not ranked: what they promise has no slack."""
+    """How much slack a bound has: one case of what is ranked; calls and texts promise what they reached."""
+    if bound.metric == "anchorRate":
+        return 1.0 / float(result["ergonomics"]["intervals"]["anchorRate"]["of"])
     if bound.scope is None:
-        return 0.0
+        return _WORDING if bound.family == "tokens" else 0.0
     scope = (result["rankers"]["words"] if bound.family == "discoveryWords" else result[bound.family])[
         bound.scope
     ]
@@ -101,7 +108,11 @@ def _case(bound: Bound, result: Mapping[str, Any]) -> float:
             scope["intervals"][name]["of"] for name in ("noMatchCorrectness", "falseRefusalRate")
         ]
         return 1 / min(counts)
-    return 1.0 / float(scope["intervals"][bound.metric]["of"])
+    one = 1.0 / float(scope["intervals"][bound.metric]["of"])
+    if bound.scope != "overall":
+        return one
+    # One case of each category may turn: the whole must not be stricter than its parts.
+    return one * sum(bound.metric in scopes[category]["intervals"] for category in CATEGORIES)
 
 
 def _ran(bound: Bound, result: Mapping[str, Any]) -> bool:

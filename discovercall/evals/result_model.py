@@ -228,7 +228,7 @@ class EvaluationResult(_Model):
 
 
 class ProblemsResult(_Model):
-    """What is wrong with a corpus, and which of its intents are too easy; `problems` is empty for a sound one."""
+    """What is wrong with a corpus, nothing for a sound one, and which of its intents are too easy."""
 
     folder: str
     problems: list[str]

@@ -84,9 +84,10 @@ class CacheBounds(_Border):
 
 
 class HygieneBounds(_Border):
-    """Bounds of the corpus's own cleanliness."""
+    """Bounds of the corpus's own cleanliness; the bank is looked at with the model only."""
 
     maxFindings: Annotated[int, Field(ge=0)] | None = None
+    maxBankFindings: Annotated[int, Field(ge=0)] | None = None
 
 
 class ThresholdsFile(_Border):
@@ -168,8 +169,10 @@ def parse_thresholds(value: Any, where: str) -> Thresholds:
             bounds += _bounds(family, scope, scopes[scope], scopes[scope].requiresSemanticLeg)
     for family in ("invocation", "ergonomics", "tokens", "cache"):
         bounds += _bounds(family, None, getattr(document, family))
-    if document.hygiene.maxFindings is not None:
-        bounds.append(Bound("hygiene", None, "findings", "max", document.hygiene.maxFindings))
+    limits = document.hygiene
+    for metric, most in (("findings", limits.maxFindings), ("bankFindings", limits.maxBankFindings)):
+        if most is not None:
+            bounds.append(Bound("hygiene", None, metric, "max", most, metric == "bankFindings"))
     return Thresholds(tuple(bounds))
 
 

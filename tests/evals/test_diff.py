@@ -51,7 +51,7 @@ def test_a_result_does_not_differ_from_itself(result):
         ("discovery.semantic.wrongServerRate", 0.5, "new"),
         ("tokens.startupReduction", 0.8, "better"),
         ("tokens.brokerStartup", 300, "better"),
-        ("hygiene.findings", [{}], "worse"),
+        ("hygiene.findings", [{"check": "lexical"}], "worse"),
     ],
 )
 def test_a_change_has_a_direction(result, path, value, direction):

@@ -93,9 +93,16 @@ def test_only_families_that_ran_are_gated_in_a_fixed_order(result):
 
 
 def test_a_finding_of_hygiene_fails_its_gate(result):
-    result["hygiene"]["findings"] = [{}]
+    result["hygiene"]["findings"] = [{"check": "stem"}]
     (gate,) = gates({"hygiene": {"maxFindings": 0}}, result)
     assert (gate.actual, gate.passed) == (1.0, False)
+
+
+def test_the_bank_has_a_gate_of_its_own_that_needs_the_model(result):
+    result["hygiene"]["findings"] = [{"check": "bank"}, {"check": "stem"}]
+    thresholds = {"hygiene": {"maxFindings": 0, "maxBankFindings": 1}}
+    assert [gate.passed for gate in gates(thresholds, result)] == [False, True]
+    assert gates(thresholds, result, skipped="x")[1].skip_reason == "semantic leg skipped: x"
 
 
 def test_a_metric_that_the_result_does_not_know_is_no_skipped_gate(result):
@@ -117,12 +124,19 @@ def test_seeding_leaves_one_case_and_never_loosens(counts, threshold, is_minimum
     member = "top1Min" if is_minimum else "falseRefusalRateMax"
     metric = member[:-3]
     scope: dict[str, Any] = {metric: hits / total, "intervals": {metric: {"of": total}}}
-    result = {"provenance": {"semanticRan": False}, "discovery": {"overall": scope}}
-    document: dict[str, Any] = {"version": 1, "discovery": {"overall": {member: threshold}}}
-    after = tighten(document, result, "t")[0]["discovery"]["overall"][member]
+    result = {"provenance": {"semanticRan": False}, "discovery": {"lexical": scope}}
+    document: dict[str, Any] = {"version": 1, "discovery": {"lexical": {member: threshold}}}
+    after = tighten(document, result, "t")[0]["discovery"]["lexical"][member]
     assert after >= threshold if is_minimum else after <= threshold
     assert after in (threshold, bound)
-    assert document["discovery"]["overall"][member] == threshold
+    assert document["discovery"]["lexical"][member] == threshold
+
+
+def test_over_all_intents_one_case_of_each_category_is_left(result):
+    found = result["discovery"]["overall"]["intervals"]["top3"]
+    document = {"version": 1, "discovery": {"overall": {"top3Min": 0.0}}}
+    (change,) = tighten(document, result, "t")[1]
+    assert change.after == pytest.approx((found["hits"] - 4) / found["of"], abs=1e-4)
 
 
 def test_bounds_that_need_the_model_stay_where_it_did_not_run(result):
@@ -135,9 +149,9 @@ def test_the_file_is_raised_in_place_and_its_note_kept(tmp_path, result):
     folder.thresholds = {"version": 1, "_note": "why", "tokens": {"startupReductionMin": 0.5}}
     folder.write()
     (change,) = ratchet_file(tmp_path, result)
-    assert (change.name, change.before, change.after) == ("tokens.startupReduction", 0.5, 0.7)
+    assert (change.name, change.before, change.after) == ("tokens.startupReduction", 0.5, 0.69)
     written = json.loads((tmp_path / "thresholds.json").read_text())
-    assert written == {"version": 1, "_note": "why", "tokens": {"startupReductionMin": 0.7}}
+    assert written == {"version": 1, "_note": "why", "tokens": {"startupReductionMin": 0.69}}
     assert ratchet_file(tmp_path, result) == []
     result["provenance"]["corpusSha256"] = "0" * 64
     with pytest.raises(InputError, match="another corpus"):
