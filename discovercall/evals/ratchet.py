@@ -100,15 +100,11 @@ def _case(bound: Bound, result: Mapping[str, Any]) -> float:
         return 1.0 / float(result["ergonomics"]["intervals"]["anchorRate"]["of"])
     if bound.scope is None:
         return _WORDING if bound.family == "tokens" else 0.0
-    scope = (result["rankers"]["words"] if bound.family == "discoveryWords" else result[bound.family])[
-        bound.scope
-    ]
+    scopes = result["rankers"]["words"] if bound.family == "discoveryWords" else result[bound.family]
+    intervals: Mapping[str, Any] = scopes[bound.scope]["intervals"]
     if bound.metric == "refusalAuc":
-        counts: list[int] = [
-            scope["intervals"][name]["of"] for name in ("noMatchCorrectness", "falseRefusalRate")
-        ]
-        return 1 / min(counts)
-    one = 1.0 / float(scope["intervals"][bound.metric]["of"])
+        return 1.0 / min(int(intervals[name]["of"]) for name in ("noMatchCorrectness", "falseRefusalRate"))
+    one = 1.0 / float(intervals[bound.metric]["of"])
     if bound.scope != "overall":
         return one
     # One case of each category may turn: the whole must not be stricter than its parts.
