@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from discovercall.report.scenarios import ScenarioReport
 
 _BASELINE = Path("gateway", "snapshots", "baseline.json")
+_SCOREBOARD = Path("gateway", "BENCHMARKS.md")
 _SCENARIOS = "invocation"
 
 
@@ -111,14 +112,22 @@ def _gateway(folder: Path, refused: list[Refused]) -> GatewaySnapshot | None:
     if not path.is_file():
         return None
     from discovercall.evals.documents import read_result
-    from discovercall.foundation.errors import DiscovercallError
+    from discovercall.foundation.errors import DiscovercallError, InputError
     from discovercall.report.gateway import gateway_of
 
+    scoreboard = _SCOREBOARD.as_posix() if (folder / _SCOREBOARD).is_file() else None
     try:
-        return gateway_of(read_result(path), _BASELINE.as_posix())
+        return gateway_of(read_result(path), _BASELINE.as_posix(), scoreboard)
     except DiscovercallError as error:
         refused.append(_refusal(path, folder, error))
-        return None
+    except (
+        AttributeError,
+        KeyError,
+        TypeError,
+        ValueError,
+    ) as error:  # families' members have no fixed shape
+        refused.append(_refusal(path, folder, InputError(f"a family is of an unknown shape ({error})")))
+    return None
 
 
 def _scenarios(folder: Path, refused: list[Refused]) -> tuple[ScenarioReport, ...]:

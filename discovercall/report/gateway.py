@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from discovercall.report.model import Interval
 
 OVERALL = "overall"
+_FAMILIES = ("invocation", "ergonomics", "cache")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,28 @@ class Scope:
     wrong_server_rate: float | None
     no_match_correctness: float | None
     false_refusal_rate: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyRate:
+    """A rate of calls, texts or the cache, with its Wilson interval and the cases that fell short."""
+
+    family: str
+    name: str
+    cases: int
+    rate: float
+    rate_95: Interval
+    missed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StartUp:
+    """Tokens that an agent reads before its first step: all tools themselves, and the broker's."""
+
+    direct: int
+    broker: int
+    reduction: float
+    estimator: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +76,12 @@ class GatewaySnapshot:
     """The committed measurement of the gateway.
 
     Attributes:
+        scoreboard: the page that its own commands made; None where there is none.
         semantic: what is to be said of the semantic leg.
     """
 
     file: str
+    scoreboard: str | None
     verdict: str
     generated_at: str
     commit: str | None
@@ -65,20 +90,24 @@ class GatewaySnapshot:
     model: str | None
     semantic: str
     scopes: tuple[Scope, ...]
+    rates: tuple[FamilyRate, ...]
+    start_up: StartUp | None
     bounds: tuple[BoundCheck, ...]
 
 
-def gateway_of(result: Mapping[str, Any], file: str) -> GatewaySnapshot:
+def gateway_of(result: Mapping[str, Any], file: str, scoreboard: str | None = None) -> GatewaySnapshot:
     """The snapshot of a gateway measurement.
 
     Args:
         result: a result document of the gateway's evaluation that is known to be valid.
         file: how links name it.
+        scoreboard: how links name its scoreboard, where there is one.
     """
     made, scopes = result["provenance"], result.get("discovery") or {}
     model, reason = made["model"], made["semanticSkipReason"]
     return GatewaySnapshot(
         file=file,
+        scoreboard=scoreboard,
         verdict=result["verdict"],
         generated_at=result["generatedAt"],
         commit=made["gitCommit"],
@@ -89,6 +118,8 @@ def gateway_of(result: Mapping[str, Any], file: str) -> GatewaySnapshot:
         scopes=tuple(
             _scope(name, scopes[name]) for name in sorted(scopes, key=lambda name: (name != OVERALL, name))
         ),
+        rates=tuple(rate for family in _FAMILIES for rate in _rates(family, result.get(family))),
+        start_up=_start_up(result.get("tokens")),
         bounds=tuple(_bound(gate) for gate in result["gates"]),
     )
 
@@ -106,6 +137,25 @@ def _scope(name: str, found: Mapping[str, Any]) -> Scope:
         no_match_correctness=found["noMatchCorrectness"],
         false_refusal_rate=found["falseRefusalRate"],
     )
+
+
+def _rates(family: str, found: Any) -> Iterator[FamilyRate]:
+    """The rates of a family; its members are not fixed, so one of another shape is left to the scoreboard."""
+    members = found if isinstance(found, Mapping) else {}
+    offenders = members.get("offenders") or {}
+    for name, interval in (members.get("intervals") or {}).items():
+        rate = members.get(name)
+        if interval is not None and isinstance(rate, (int, float)):
+            missed = tuple(str(case) for case in offenders.get(name) or ())
+            limits = (float(interval["low"]), float(interval["high"]))
+            yield FamilyRate(family, str(name), int(interval["of"]), rate, limits, missed)
+
+
+def _start_up(found: Any) -> StartUp | None:
+    if not isinstance(found, Mapping) or found.get("startupReduction") is None:
+        return None
+    direct, broker = int(found["directStartup"]), int(found["brokerStartup"])
+    return StartUp(direct, broker, float(found["startupReduction"]), str(found["estimator"]))
 
 
 def _bound(gate: Mapping[str, Any]) -> BoundCheck:

@@ -75,6 +75,7 @@ def _environment() -> Environment:
         lane_name=wording.lane_name,
         stage_name=wording.stage_name,
         basis=wording.basis,
+        start_up_sentence=wording.start_up_sentence,
         gap_statements=wording.gap_statements,
         trend_statements=wording.trend_statements,
         percent=numbers.percent,

@@ -37,6 +37,7 @@ from discovercall.report.wording import (
     gap_statements,
     lane_name,
     stage_name,
+    start_up_sentence,
     trend_statements,
 )
 
@@ -235,6 +236,7 @@ def _gateway(found: GatewaySnapshot, base: str) -> Iterator[str]:
     ]  # fmt: skip
     if rows:
         yield from ("", *table(header, rows, right=range(1, 9)))
+    yield from _families(found, base)
     bounds = [
         [
             code(bound.name),
@@ -247,6 +249,26 @@ def _gateway(found: GatewaySnapshot, base: str) -> Iterator[str]:
     if bounds:
         yield from ("", *table(["Figure", "Bound", "Actual", "Verdict"], bounds, right=(2,)))
     yield ""
+
+
+def _families(found: GatewaySnapshot, base: str) -> Iterator[str]:
+    rows = [
+        [
+            code(f"{rate.family}.{rate.name}"),
+            str(rate.cases),
+            percent(rate.rate),
+            percent_interval(rate.rate_95),
+            ", ".join(code(case) for case in rate.missed),
+        ]
+        for rate in found.rates
+    ]
+    if rows:
+        header = ["Rate", "Cases", "Share", "95% (Wilson)", "Fell short"]
+        yield from ("", *table(header, rows, right=(1, 2, 3)))
+    if found.start_up is not None:
+        yield from ("", f"{start_up_sentence(found.start_up)} Estimator: {code(found.start_up.estimator)}.")
+    if found.scoreboard is not None:
+        yield from ("", f"All of it: {link(found.scoreboard, base)}.")
 
 
 def _scenarios(found: ScenarioReport, base: str) -> Iterator[str]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from discovercall.foundation.digests import is_commit
 from discovercall.report.comparison import comparability_sentence, power_sentence
-from discovercall.report.numbers import decimal, points, points_interval
+from discovercall.report.gateway import StartUp
+from discovercall.report.numbers import decimal, percent, points, points_interval
 from discovercall.report.results import LaneGap, Result, Trend
 
 METRICS = (
@@ -87,6 +88,14 @@ def basis(result: Result) -> str:
         f" {result.scored} of {result.planned} planned trials scored; design effect"
         f" {decimal(result.lane.design_effect)}, intra-task correlation"
         f" {decimal(result.intra_task_correlation)}"
+    )
+
+
+def start_up_sentence(found: StartUp) -> str:
+    """What an agent reads before its first step, with the broker and without."""
+    return (
+        f"Before its first step an agent reads {found.broker:,} tokens instead of {found.direct:,}:"
+        f" {percent(found.reduction)} less."
     )
 
 

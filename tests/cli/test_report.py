@@ -12,6 +12,7 @@ from jsonschema import Draft202012Validator
 
 from tests.publication.runs import ROOT, SANDBOX_URL
 from tests.report.histories import Folder, Measured, results_folder
+from tests.report.made import gateway_result
 from tests.support.bench import Done
 
 IDS = ["tokyo-time", "bitcoin-price"]
@@ -201,6 +202,19 @@ def test_a_broken_gateway_snapshot_or_agent_report_is_refused_by_name(report: Re
         assert f"refused  {name}: " in report(small).err
 
 
+def test_the_gateways_own_measurement_is_shown(
+    report: Report, small: Folder, command: Callable[..., Done]
+) -> None:
+    out = small.results / "gateway"
+    assert command("eval", "run", "cache", "--out", out).code == 0
+    (run,) = (out / "snapshots").glob("run-*.json")
+    run.rename(run.with_name("baseline.json"))
+    done = report(small)
+    assert done.code == 0, done.err
+    assert re.search(r"\| `cache\.redundantCallReduction` \| \d+ \| \d+\.\d% \|", done.out)
+    assert "Verdict `pass`" in done.out
+
+
 def test_published_runs_of_agents_are_shown(
     report: Report, small: Folder, command: Callable[..., Done]
 ) -> None:
@@ -269,3 +283,24 @@ def test_the_ending_says_the_format(
     output = tmp_path / f"report.{ending}"
     assert report(small, "--output", output).code == 0
     assert output.read_text("utf-8").startswith(begins)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"offenders": {}, "intervals": [1]},
+        {"intervals": {"rate": {}}, "rate": 1},
+        {"intervals": {"rate": {"of": 1, "low": "x", "high": 1}}, "rate": 1},
+    ],
+)
+def test_a_gateway_family_of_an_unknown_shape_is_refused_by_name(
+    report: Report, small: Folder, monkeypatch: pytest.MonkeyPatch, odd: object
+) -> None:
+    path = small.results / "gateway" / "snapshots" / "baseline.json"
+    path.parent.mkdir(parents=True)
+    path.write_text("{}")
+    value = {**gateway_result(), "invocation": odd}
+    monkeypatch.setattr("discovercall.evals.documents.read_result", lambda path: value)
+    done = report(small)
+    assert done.code == 1
+    assert "refused  gateway/snapshots/baseline.json: a family is of an unknown shape" in done.err

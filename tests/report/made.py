@@ -81,6 +81,16 @@ def gateway_result(foreign: str = "text") -> dict[str, Any]:
             "gitCommit": None, "dirty": True, "corpusVersion": 1, "model": None, "semanticRan": False,
             "semanticSkipReason": foreign,
         },
+        "invocation": {
+            "repairSuccess": 0.5, "offlineHandledRate": None, "offenders": {"repairSuccess": [foreign]},
+            "intervals": {
+                "repairSuccess": {"hits": 1, "of": 2, "low": 0.0945, "high": 0.9055},
+                "offlineHandledRate": None,
+            },
+        },
+        "tokens": {
+            "directStartup": 39729, "brokerStartup": 336, "startupReduction": 0.9915, "estimator": "chars/4"
+        },
         "discovery": {"no_match": nothing, "overall": scope},
         "gates": [
             gate,

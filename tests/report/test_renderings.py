@@ -219,7 +219,7 @@ def test_markdown_keeps_names_in_code_and_isolates_what_runs_leftward(
 
 
 def test_a_snapshot_of_the_gateway_is_shown() -> None:
-    found = gateway_of(gateway_result(MARKUP), "gateway/snapshots/baseline.json")
+    found = gateway_of(gateway_result(MARKUP), "gateway/snapshots/baseline.json", "gateway/BENCHMARKS.md")
     assert [scope.name for scope in found.scopes] == ["overall", "no_match"]
     report = report_of(IDS, lane_records(IDS), gateway=found)
     page = page_of(report)
@@ -229,4 +229,7 @@ def test_a_snapshot_of_the_gateway_is_shown() -> None:
     assert "| `overall` | 8 | 87.5% | [52.9%, 97.8%] | 100.0% | 0.900 | 0.0% | – | 4.0% |" in text
     assert f"| `discovery.{MARKUP}` | at least 0.900 | 0.875 | **fail** |" in text
     assert f"| skipped: `{MARKUP}` |" in text
+    assert f"| `invocation.repairSuccess` | 2 | 50.0% | [9.4%, 90.5%] | `{MARKUP}` |" in text
+    assert "reads 336 tokens instead of 39,729: 99.2% less" in text
+    assert "results/gateway/BENCHMARKS.md" in page.values("href")
     check_tables(text)
