@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from discovercall.report.charts import gates_chart, tasks_chart
+from discovercall.report.lane_tables import result_table
 from discovercall.report.markdown import code, cut, table
 from discovercall.report.model import Run
 from discovercall.report.reading import run_of
 from discovercall.report.release import (
     catalog_sentence,
     caveat,
-    failure_table,
+    failure_lines,
     gap_lines,
     headline,
     provenance_table,
     rehearsal_note,
-    result_table,
 )
 from discovercall.report.wording import LANE_NAMES
 
@@ -39,7 +39,7 @@ def pull_request_body(report: Run | Mapping[str, Any]) -> str:
         *rehearsal_note(report),
         *headline(report),
         "",
-        *result_table(report),
+        *result_table(report.lanes),
         "",
         *gap_lines(report),
         "",
@@ -50,7 +50,7 @@ def pull_request_body(report: Run | Mapping[str, Any]) -> str:
         *_tasks(report),
         "### Failures by first failed gate",
         "",
-        *failure_table(report),
+        *failure_lines(report),
         "",
         "### Catalog",
         "",

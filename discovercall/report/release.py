@@ -10,11 +10,12 @@ from dataclasses import replace
 from typing import Any
 
 from discovercall.report.comparison import comparability_sentence, power_sentence
+from discovercall.report.lane_tables import failure_table, headline_line, provenance_rows, result_table
 from discovercall.report.markdown import code, table
-from discovercall.report.model import Lane, Run
-from discovercall.report.numbers import DASH, decimal, percent_interval, points, points_interval, share
+from discovercall.report.model import Run
+from discovercall.report.numbers import decimal, points, points_interval
 from discovercall.report.reading import run_of
-from discovercall.report.wording import LANE_NAMES, METRICS, PROVENANCE
+from discovercall.report.wording import lane_name
 
 Report = Run | Mapping[str, Any]
 
@@ -31,13 +32,13 @@ def results_section(report: Report) -> str:
         "",
         "## Both lanes",
         "",
-        *result_table(report),
+        *result_table(report.lanes),
         "",
         *gap_lines(report),
         "",
         "## Failures",
         "",
-        *failure_table(report),
+        *failure_lines(report),
         "",
         "## What the two catalog observations allow to be said",
         "",
@@ -66,28 +67,7 @@ def rehearsal_note(report: Run) -> list[str]:
 
 def headline(report: Run) -> list[str]:
     """Strict success of both lanes in two lines."""
-    return [
-        f"- {LANE_NAMES[lane.lane]} {code(lane.model)}: strict success"
-        f" **{share(lane.success)}**,"
-        f" 95% over tasks {percent_interval(lane.headline_95)}"
-        for lane in report.lanes
-    ]
-
-
-def result_table(report: Run) -> list[str]:
-    """All rates of both lanes with counts and intervals."""
-    lanes = report.lanes
-    rows = [
-        [
-            "**Strict workflow success**",
-            *(f"**{share(lane.success)}**" for lane in lanes),
-        ],
-        ["95% over tasks (headline)", *(percent_interval(lane.headline_95) for lane in lanes)],
-        ["95% bootstrap (method v2)", *(percent_interval(lane.bootstrap_95) for lane in lanes)],
-        *([label, *(share(lane.counts[field]) for lane in lanes)] for label, field in METRICS),
-    ]
-    header = ["", *(f"{LANE_NAMES[lane.lane]}<br>{code(lane.model)}" for lane in lanes)]
-    return table(header, rows, right=(1, 2))
+    return [headline_line(lane) for lane in report.lanes]
 
 
 def gap_lines(report: Run) -> list[str]:
@@ -119,22 +99,9 @@ def gap_lines(report: Run) -> list[str]:
     return [part for line in lines for part in (line, "")][:-1]
 
 
-def failure_table(report: Run) -> list[str]:
+def failure_lines(report: Run) -> list[str]:
     """Strict failures by stage, reason and task."""
-    rows = [
-        [
-            LANE_NAMES[lane.lane],
-            failure.stage,
-            code(failure.reason) if failure.reason else DASH,
-            str(failure.count),
-            ", ".join(f"{code(task)} {count}" for task, count in failure.tasks.items()),
-        ]
-        for lane in report.lanes
-        for failure in lane.failures
-    ]
-    if not rows:
-        return ["No strict failure."]
-    return table(["Lane", "First failed gate", "Reason", "Trials", "Tasks (trials)"], rows, right=(3,))
+    return failure_table(report.lanes, lambda lane: lane_name(lane.lane))
 
 
 def catalog_sentence(report: Run) -> str:
@@ -151,15 +118,7 @@ def catalog_sentence(report: Run) -> str:
 
 def provenance_table(report: Run) -> list[str]:
     """Where the records come from, a column a lane."""
-    lanes = report.lanes
-    rows = [[label, *(_provenance(lane, field) for lane in lanes)] for label, field in PROVENANCE]
-    rows.append(["Records SHA-256", *(code(lane.runs_sha256 or "") for lane in lanes)])
-    return table(["", *(LANE_NAMES[lane.lane] for lane in lanes)], rows)
-
-
-def _provenance(lane: Lane, field: str) -> str:
-    value = str(lane.provenance[field])
-    return "unreported (not pinned)" if value == "unreported" else code(value)
+    return table(["", *(lane_name(lane.lane) for lane in report.lanes)], provenance_rows(report.lanes))
 
 
 def caveat(report: Run) -> str:

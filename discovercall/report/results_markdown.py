@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import quote
 
 from discovercall.report.gateway import GatewaySnapshot
+from discovercall.report.lane_tables import failure_table, headline_line, provenance_rows, result_table
 from discovercall.report.markdown import code, table
+from discovercall.report.model import Lane
 from discovercall.report.numbers import (
     DASH,
     decimal,
@@ -27,11 +29,8 @@ from discovercall.report.results import (
 from discovercall.report.scenarios import ScenarioReport
 from discovercall.report.wording import (
     ALWAYS_SAID,
-    METRICS,
-    PROVENANCE,
     REHEARSAL,
     TITLE,
-    UNREPORTED,
     Statement,
     basis,
     gap_statements,
@@ -95,35 +94,26 @@ def _run_name(run: RunResults) -> str:
 
 
 def _run(run: RunResults, base: str) -> Iterator[str]:
-    rows = [
-        [
-            lane_name(result.lane.lane),
-            code(result.lane.model),
-            f"**{share(result.lane.success)}**",
-            percent_interval(result.lane.headline_95),
-            percent_interval(result.lane.bootstrap_95),
-        ]
-        for result in run.results
-    ]
-    header = ["Lane", "Model", "Strict success", "95% over tasks (headline)", "95% bootstrap (method v2)"]
-    yield from (*table(header, rows, right=(2, 3, 4)), "")
+    lanes = [result.lane for result in run.results]
     for result in run.results:
-        yield f"- {lane_name(result.lane.lane)} {code(result.lane.model)}: {basis(result)}."
-    yield ""
+        yield f"{headline_line(result.lane)}: {basis(result)}."
+    yield from ("", *result_table(lanes), "")
     for gap in run.gaps:
         yield from (f"Gap to {code(gap.second)}:", "", *_statements(gap_statements(gap)), "")
-    yield from ("**Task by trial**", "", *_trials(run), "", "**Failures**", "", *_failures(run), "")
-    lanes = [f"{lane_name(result.lane.lane)}<br>{code(result.lane.model)}" for result in run.results]
-    counted = [[label, *(share(r.lane.counts[name]) for r in run.results)] for label, name in METRICS]
-    yield from (*table(["Gate", *lanes], counted, right=range(1, len(lanes) + 1)), "")
-    yield from ("**Provenance**", "", *table(["", *lanes], _provenance(run, base)), "")
+    yield from ("**Task by trial**", "", *_trials(run), "")
+    yield from ("**Failures**", "", *failure_table(lanes, _lane), "")
+    yield from ("**Provenance**", "", *table(["", *map(_lane, lanes)], _provenance(run, base)), "")
+
+
+def _lane(lane: Lane) -> str:
+    return f"{lane_name(lane.lane)} {code(lane.model)}"
 
 
 def _trials(run: RunResults) -> list[str]:
+    names = [lane_name(result.lane.lane) for result in run.results]
+    label = _lane if len(set(names)) < len(names) else (lambda lane: lane_name(lane.lane))
     header = ["Task"] + [
-        f"{lane_name(result.lane.lane)} {number}"
-        for result in run.results
-        for number in range(1, result.trials + 1)
+        f"{label(result.lane)} {number}" for result in run.results for number in range(1, result.trials + 1)
     ]
     rows = []
     for name, lanes in run.rows():
@@ -145,27 +135,8 @@ def _outcomes(task: TaskTrials | None, trials: int) -> list[str]:
     ]
 
 
-def _failures(run: RunResults) -> list[str]:
-    rows = [
-        [
-            f"{lane_name(result.lane.lane)} {code(result.lane.model)}",
-            failure.stage,
-            code(failure.reason) if failure.reason else DASH,
-            str(failure.count),
-            ", ".join(f"{code(task)} {count}" for task, count in failure.tasks.items()),
-        ]
-        for result in run.results
-        for failure in result.lane.failures
-    ]
-    header = ["Lane", "First failed gate", "Reason", "Trials", "Tasks (trials)"]
-    return table(header, rows, right=(3,)) if rows else ["No strict failure."]
-
-
 def _provenance(run: RunResults, base: str) -> Iterator[list[str]]:
-    for label, field in PROVENANCE:
-        values = (str(result.lane.provenance.get(field, "")) for result in run.results)
-        yield [label, *(f"{UNREPORTED} (not pinned)" if v == UNREPORTED else code(v) for v in values)]
-    yield ["Records SHA-256", *(code(result.lane.runs_sha256 or "") for result in run.results)]
+    yield from provenance_rows([result.lane for result in run.results])
     yield ["Measured", *(result.measured_at for result in run.results)]
     for label, suffix in (("Records", RUNS_SUFFIX), ("Summary", SUMMARY_SUFFIX)):
         yield [label, *(link(f"{result.lane.stem}{suffix}", base) for result in run.results)]

@@ -79,7 +79,7 @@ def test_links_lead_from_the_page_to_the_pairs(report: Report, history: Folder, 
 def test_markdown_tells_of_the_newest_run_and_its_gap(report: Report, history: Folder) -> None:
     done = report(history, "--format", "markdown")
     assert done.code == 0
-    assert "| Configured model | `model-a` | **33.3% (2/6)** |" in done.out
+    assert "| **Strict workflow success** | **100.0% (6/6)** | **33.3% (2/6)** |" in done.out
     assert "| `tokyo-time` | pass | pass | pass | **select** | **select** | **select** |" in done.out
     assert "- The reference did better on: `tokyo-time`, `bitcoin-price`" in done.out
     assert done.out.count("## Earlier result:") == 3

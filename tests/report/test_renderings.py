@@ -134,7 +134,7 @@ def test_what_is_unknown_is_a_dash_and_never_zero() -> None:
     page, text = results_html(report, ""), results_markdown(report, "")
     assert cells(page, "unknown") == ["unknown"]
     assert "<small>strict success: unknown</small>" in page
-    assert "| Configured model | `model-a` | **–** | – | – |" in text
+    assert "| **Strict workflow success** | **100.0% (9/9)** | **–** |" in text
     assert "| `t1` | pass | pass | pass | unknown | pass | pass |" in text
     assert "The gap is unknown" in page
     assert "The gap is unknown" in text
@@ -233,3 +233,9 @@ def test_a_snapshot_of_the_gateway_is_shown() -> None:
     assert "reads 336 tokens instead of 39,729: 99.2% less" in text
     assert "results/gateway/BENCHMARKS.md" in page.values("href")
     check_tables(text)
+
+
+def test_lanes_of_one_kind_are_told_apart_by_their_models() -> None:
+    text = results_markdown(report_of(IDS, lane_records(IDS), lane_records(IDS, "model-b")), "")
+    assert "| Task | Configured model `model-a` 1 |" in text
+    assert "| Configured model `model-b` 3 |" in text
