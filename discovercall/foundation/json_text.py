@@ -18,6 +18,9 @@ from discovercall.foundation.ecmascript import MAX_SAFE_INTEGER, array_index, nu
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _DEPTH = 100
 _INDENT = "  "
+_KEY_LIMIT, _KEYS_LIMIT = 64, 4096
+# Texts of keys that are no array indexes, by what follows a key; every record has the same few.
+_KEYS: dict[str, dict[str, str]] = {":": {}, ": ": {}}
 
 
 class _TooDeep(Exception):
@@ -103,7 +106,7 @@ class _Writer:
     def __init__(self, indent: str) -> None:
         self._indent = indent
         self._colon = ": " if indent else ":"
-        self._keys: dict[str, str] = {}
+        self._keys = _KEYS[self._colon]
         self._shared: dict[int, tuple[dict[str, Any], str]] = {}
 
     def text(self, value: Any, depth: int) -> str:
@@ -131,7 +134,7 @@ class _Writer:
         items: Iterable[tuple[str, Any]] = value.items()
         if not self._keys.keys() >= value.keys():
             items = ordered_items(value)
-            self._keys |= {k: string_text(k) + self._colon for k in value if array_index(k) is None}
+            self._remember(value)
         parts = []
         for key, member in items:
             lead = self._keys.get(key) or string_text(key) + self._colon
@@ -149,6 +152,13 @@ class _Writer:
         text = self._joined("{", parts, "}", depth)
         self._shared[depth] = value, text
         return text
+
+    def _remember(self, keys: Iterable[str]) -> None:
+        if len(self._keys) > _KEYS_LIMIT:
+            self._keys.clear()
+        for key in keys:
+            if len(key) <= _KEY_LIMIT and key not in self._keys and array_index(key) is None:
+                self._keys[key] = string_text(key) + self._colon
 
     def _joined(self, opener: str, parts: list[str], closer: str, depth: int) -> str:
         if not self._indent or not parts:

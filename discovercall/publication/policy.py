@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -44,7 +45,14 @@ _NOT_IN_NAMES = re.compile(r"[^a-z0-9]")
 
 def plain_name(name: str) -> str:
     """A field name without case and punctuation, the form in which forbidden names are compared."""
+    return (_known_name if len(name) <= _ID_LIMIT else _plain_name)(name)
+
+
+def _plain_name(name: str) -> str:
     return _NOT_IN_NAMES.sub("", lower(name))
+
+
+_known_name = lru_cache(maxsize=1024)(_plain_name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +85,13 @@ class Policy:
 
 def is_loopback_url(url: object) -> bool:
     """True for the normal form of a base URL on localhost, 127.0.0.1 or [::1]."""
+    return isinstance(url, str) and _is_loopback(url)
+
+
+@lru_cache(maxsize=16)
+def _is_loopback(url: str) -> bool:
     try:
-        return isinstance(url, str) and normalize_base_url(url) == url and is_loopback(url)
+        return normalize_base_url(url) == url and is_loopback(url)
     except InputError:
         return False
 

@@ -32,6 +32,7 @@ _SHORTEST_BASE64 = 11  # of MIN_SECRET bytes
 _BASE64_RUN = re.compile(rf"[A-Za-z0-9+/_-]{{{_SHORTEST_BASE64},}}")
 _HEX_RUN = re.compile(rf"[0-9A-Fa-f]{{{2 * MIN_SECRET},}}")
 _SPACED_HEX = re.compile(rf"[0-9A-Fa-f]{{2}}(?:[ :-][0-9A-Fa-f]{{2}}){{{MIN_SECRET - 1},}}")
+_HEX_GAP = re.compile("[ :-]")
 _STANDARD = str.maketrans("-_", "+/")
 
 
@@ -68,7 +69,7 @@ def views(text: str) -> Iterator[View]:
 
 
 def _decodings(text: str) -> Iterator[tuple[str, str, bool]]:
-    if _BREAK.search(text):
+    if (text.splitlines() != [text] or "<br" in text) and _BREAK.search(text):
         for pattern in _BREAKS:
             yield "split by a line break", pattern.sub("", text), False
         yield "split by a line break", _without_space(text), False
@@ -77,14 +78,16 @@ def _decodings(text: str) -> Iterator[tuple[str, str, bool]]:
         yield "URL-encoded", unquote_plus(text, errors="replace"), False
     if "\\" in text:
         yield "JSON-escaped", _joined_pairs(_ESCAPE.sub(_unescaped, text)), False
-    spaced = [re.sub("[ :-]", "", run) for run in _SPACED_HEX.findall(text)]
+    hex_runs = _HEX_RUN.findall(text)
+    if " " in text or ":" in text or "-" in text:
+        hex_runs += [_HEX_GAP.sub("", run) for run in _SPACED_HEX.findall(text)]
     for start in range(2):
-        decoded = "\n".join(_from_hex(run[start:]) for run in [*_HEX_RUN.findall(text), *spaced])
+        decoded = "\n".join([_from_hex(run[start:]) for run in hex_runs])
         if decoded:
             yield "hex", decoded, True
     runs = _BASE64_RUN.findall(text)
     for start in range(4):
-        decoded = "\n".join(_from_base64(run[start:]) for run in runs)
+        decoded = "\n".join([_from_base64(run[start:]) for run in runs])
         if decoded:
             yield "base64", decoded, True
 
@@ -136,9 +139,10 @@ class SecretScanner:
         """What a string holds, in words that don't repeat it; None for nothing and for other values."""
         if not isinstance(value, str) or not (self._shapes or self._texts):
             return None
-        if value not in self._results:
-            self._results[value] = self._search(value)
-        return self._results[value]
+        try:
+            return self._results[value]
+        except KeyError:
+            return self._results.setdefault(value, self._search(value))
 
     def _search(self, text: str) -> str | None:
         for view in views(text):
@@ -160,6 +164,8 @@ class SecretScanner:
         Raises:
             RefusedError: names the place and the kind of secret, never the secret.
         """
+        if not self._anything(value):
+            return
         stack: list[tuple[str, Any]] = [(where, value)]
         while stack:
             path, item = stack.pop()
@@ -176,3 +182,17 @@ class SecretScanner:
                     where=path,
                     fix="take it out at its source and revoke it; a public record would give it away",
                 )
+
+    def _anything(self, value: Any) -> bool:
+        """Whether a JSON value holds a secret anywhere, without saying where."""
+        stack = [value]
+        while stack:
+            item = stack.pop()
+            if isinstance(item, dict):
+                stack += item
+                stack += item.values()
+            elif isinstance(item, list):
+                stack += item
+            elif self.finds(item):
+                return True
+        return False

@@ -47,9 +47,10 @@ def check_public_records(
     scanner = scanner or SecretScanner(shapes=policy.keyed)
     run_ids: dict[str, str] = {}
     counts: dict[str, int] = {}
+    names = _Names(policy)
     for index, value in enumerate(records):
         where = f"records[{index}]"
-        record = _parse(value, policy, where)
+        record = _parse(value, policy, names, where)
         for field, problem in _problems(record, policy, rehearsal=rehearsal):
             raise RefusedError(problem, where=f"{where}.{field}")
         if record.run_id in run_ids:
@@ -64,9 +65,9 @@ def check_public_records(
         scanner.check(value, where)
 
 
-def _parse(value: Any, policy: Policy, where: str) -> PublicRecord:
+def _parse(value: Any, policy: Policy, names: _Names, where: str) -> PublicRecord:
     if isinstance(value, dict):
-        _check_names(value, policy, where)
+        names.check(value, where)
         for field in _KEYED_ONLY:
             if field in value and not policy.keyed:
                 raise RefusedError("is public under a version 2 policy only", where=f"{where}.{field}")
@@ -76,13 +77,27 @@ def _parse(value: Any, policy: Policy, where: str) -> PublicRecord:
         raise RefusedError(error.what, where=error.where, fix=error.fix) from None
 
 
-def _check_names(record: dict[str, Any], policy: Policy, where: str) -> None:
-    stack = [record]
-    while stack:
-        for name, value in stack.pop().items():
-            if plain_name(name) in policy.forbidden:
-                raise RefusedError(f"holds the forbidden field {name[:64]!r}", where=where)
-            stack.extend(v for v in (value if isinstance(value, list) else [value]) if isinstance(v, dict))
+class _Names:
+    """Finds forbidden field names; records have the same few names, so each is looked at once."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._forbidden = policy.forbidden
+        self._allowed: set[str] = set()
+
+    def check(self, record: dict[str, Any], where: str) -> None:
+        stack = [record]
+        while stack:
+            part = stack.pop()
+            if not self._allowed.issuperset(part):
+                for name in part:
+                    if plain_name(name) in self._forbidden:
+                        raise RefusedError(f"holds the forbidden field {name[:64]!r}", where=where)
+                self._allowed.update(part)
+            for value in part.values():
+                if isinstance(value, dict):
+                    stack.append(value)
+                elif isinstance(value, list):
+                    stack += [item for item in value if isinstance(item, dict)]
 
 
 def _problems(record: PublicRecord, policy: Policy, *, rehearsal: bool) -> Iterator[tuple[str, str]]:
