@@ -133,6 +133,7 @@ RUNNABLE = [
 def test_a_command_that_needs_nothing_runs(page: Path, command: str, tmp_path: Path) -> None:
     for name in ("tasks", "results", "adapters"):
         (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "private").mkdir()
     codex = tmp_path / "codex"  # planning asks a model's command line for its version only
     codex.write_text("#!/bin/sh\necho codex-cli 0.171.0\n")
     codex.chmod(0o755)
