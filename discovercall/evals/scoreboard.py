@@ -172,7 +172,7 @@ def _hygiene(hygiene: Mapping[str, Any]) -> list[str]:
         "",
         "## Hygiene warnings",
         "",
-        *(f"- {code(finding['intent'])}: {code(finding['issue'])}" for finding in hygiene["findings"]),
+        *(f"- {code(finding['where'])}: {code(finding['issue'])}" for finding in hygiene["findings"]),
     ]
 
 
