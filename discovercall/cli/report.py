@@ -21,16 +21,17 @@ _SCOREBOARD = Path("gateway", "BENCHMARKS.md")
 _SCENARIOS = "invocation"
 
 
-class ReportFormat(StrEnum):
-    """How the report is written; `human` is Markdown on a terminal."""
+class PageFormat(StrEnum):
+    """How the report is written: as other commands print, where `human` is Markdown, or as a page."""
 
     HUMAN = "human"
+    JSON = "json"
+    CONCISE = "concise"
     MARKDOWN = "markdown"
     HTML = "html"
-    JSON = "json"
 
 
-_BY_ENDING = {".html": ReportFormat.HTML, ".md": ReportFormat.MARKDOWN, ".json": ReportFormat.JSON}
+_BY_ENDING = {".html": PageFormat.HTML, ".md": PageFormat.MARKDOWN, ".json": PageFormat.JSON}
 
 
 def report(
@@ -48,7 +49,8 @@ def report(
     ] = None,
     policy: Annotated[Path | None, typer.Option(help="Publication policy; ours if not given.")] = None,
     format: Annotated[
-        ReportFormat | None, typer.Option(help="human prints Markdown; html is one file on its own.")
+        PageFormat | None,
+        typer.Option(help="human is Markdown, concise one line, html a file on its own."),
     ] = None,
 ) -> None:
     """Show published results: headline, tasks by trials, failures, trend, provenance.
@@ -62,11 +64,11 @@ def report(
     folder = resource_path("results") if results is None else results
     if not folder.is_dir():
         raise InputError("is no folder", where=str(folder), fix="name a folder of published results")
-    if trend and ReportFormat.HTML in (format, _ending(output)):
+    if trend and PageFormat.HTML in (format, _ending(output)):
         raise InputError("is not written as HTML", where="--trend", fix="use markdown or json")
     if output is not None:
         _check_output(output, folder)
-    kind = format or _ending(output) or (ReportFormat.HUMAN if output is None else ReportFormat.HTML)
+    kind = format or _ending(output) or (PageFormat.HUMAN if output is None else PageFormat.HTML)
     found = _gather(
         folder, tasks or resource_path("tasks"), policy or resource_path("publication-policy.json")
     )
@@ -77,7 +79,7 @@ def report(
         raise typer.Exit(EXIT_NO)
 
 
-def _ending(output: Path | None) -> ReportFormat | None:
+def _ending(output: Path | None) -> PageFormat | None:
     return None if output is None else _BY_ENDING.get(output.suffix.lower())
 
 
@@ -165,10 +167,10 @@ def _base(folder: Path, output: Path | None) -> str:
     return "" if way == "." else f"{quote(way)}/"
 
 
-def _write(found: ResultsReport, kind: ReportFormat, output: Path | None, *, trend: bool, base: str) -> None:
+def _write(found: ResultsReport, kind: PageFormat, output: Path | None, *, trend: bool, base: str) -> None:
     from dataclasses import asdict
 
-    if kind is ReportFormat.JSON:
+    if kind is PageFormat.JSON:
         value: Any = asdict(found)
         if trend:
             value = {name: value[name] for name in ("schema_version", "refused", "trends")}
@@ -178,10 +180,14 @@ def _write(found: ResultsReport, kind: ReportFormat, output: Path | None, *, tre
         from discovercall.foundation.ecma_json import pretty
 
         text = pretty(value) + "\n"
-    elif kind is ReportFormat.HTML:
+    elif kind is PageFormat.HTML:
         from discovercall.report.html import results_html
 
         text = results_html(found, base)
+    elif kind is PageFormat.CONCISE:
+        from discovercall.report.concise import results_line
+
+        text = results_line(found) + "\n"
     else:
         from discovercall.report.results_markdown import results_markdown, trends_markdown
 

@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from discovercall.report.concise import results_line
 from discovercall.report.gateway import gateway_of
 from discovercall.report.html import results_html
 from discovercall.report.results import Refused, ResultsReport
@@ -239,3 +240,13 @@ def test_lanes_of_one_kind_are_told_apart_by_their_models() -> None:
     text = results_markdown(report_of(IDS, lane_records(IDS), lane_records(IDS, "model-b")), "")
     assert "| Task | Configured model `model-a` 1 |" in text
     assert "| Configured model `model-b` 3 |" in text
+
+
+def test_one_line_says_the_rates_and_the_refusals() -> None:
+    report = report_of([HEBREW], lane_records([HEBREW], "a\u202eb"), refused=(Refused("x", "y"),))
+    line = results_line(report)
+    assert line == (
+        "release cccccccccccc, 2026-11-30, v9: configured-model a\ufffdb 100.0% [2.5%, 100.0%] · refused 1"
+    )
+    empty = report_of(["x"], lane_records(["x"]), runs=(), trends=())
+    assert results_line(empty) == "no official result, 0 rehearsals · refused 0"

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from discovercall.publication.trend import trends_of, without_commit
-from discovercall.report.results import Result
+from discovercall.report.concise import results_line
+from discovercall.report.results import Result, ResultsReport
 from discovercall.report.wording import trend_statements
 from tests.report.made import lane_records, result_of
 from tests.support.records import failed
@@ -123,3 +124,11 @@ def test_the_order_of_the_files_does_not_matter() -> None:
 )
 def test_a_release_commit_is_no_part_of_a_configuration(revision: str, shown: str) -> None:
     assert without_commit(revision) == shown
+
+
+def test_one_line_names_a_notice() -> None:
+    found = trends(*(release(n) for n in range(1, 6)), release(6, {"t2": 3, "t4": 3}))
+    line = results_line(ResultsReport((), (), (), found, None, ()))
+    assert (
+        line == "no official result, 0 rehearsals · notice for configured-model model-a: t2, t4 · refused 0"
+    )
