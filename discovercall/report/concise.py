@@ -11,7 +11,7 @@ def results_line(report: ResultsReport) -> str:
     """The newest result's lanes, the trends with a notice, and how much was refused."""
     current = report.current
     if current is None:
-        parts = [f"no official result, {len(report.rehearsals)} rehearsals"]
+        parts = [f"rehearsals only: {len(report.rehearsals)}"]
     else:
         lanes = ", ".join(
             f"{result.lane.lane} {isolated(result.lane.model)}"

@@ -27,6 +27,6 @@ def test_its_commands_run(line: str, monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
 
 def test_the_files_that_it_names_exist() -> None:
-    assert len(COMMANDS) == 4
+    assert len(COMMANDS) == 5
     assert (ROOT / "schemas" / "report.schema.json").is_file()
     assert "schemas/report.schema.json" in PAGE

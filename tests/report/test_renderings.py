@@ -249,4 +249,4 @@ def test_one_line_says_the_rates_and_the_refusals() -> None:
         "release cccccccccccc, 2026-11-30, v9: configured-model a\ufffdb 100.0% [2.5%, 100.0%] · refused 1"
     )
     empty = report_of(["x"], lane_records(["x"]), runs=(), trends=())
-    assert results_line(empty) == "no official result, 0 rehearsals · refused 0"
+    assert results_line(empty) == "rehearsals only: 0 · refused 0"

@@ -129,6 +129,4 @@ def test_a_release_commit_is_no_part_of_a_configuration(revision: str, shown: st
 def test_one_line_names_a_notice() -> None:
     found = trends(*(release(n) for n in range(1, 6)), release(6, {"t2": 3, "t4": 3}))
     line = results_line(ResultsReport((), (), (), found, None, ()))
-    assert (
-        line == "no official result, 0 rehearsals · notice for configured-model model-a: t2, t4 · refused 0"
-    )
+    assert line == "rehearsals only: 0 · notice for configured-model model-a: t2, t4 · refused 0"
