@@ -48,6 +48,10 @@ def artifacts() -> Iterator[tuple[str, str, Any]]:
             yield "public-record", f"{path.name}:{number}", value
     for path in sorted((ROOT / "results").glob("*.summary.json")):
         yield "summary", path.name, json.loads(path.read_bytes())
+    for path in sorted((ROOT / "results" / "gateway" / "snapshots").glob("*.json")):
+        yield "eval-result", path.name, json.loads(path.read_bytes())
+    thresholds = ROOT / "tasks" / "gateway" / "thresholds.json"
+    yield "eval-thresholds", thresholds.name, json.loads(thresholds.read_bytes())
     yield "publication-policy", "version 2", json.loads((ROOT / "publication-policy.json").read_bytes())
     yield "publication-policy", "version 1", POLICY_V1
 
