@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from discovercall.report.gateway import gateway_of
 from discovercall.report.html import results_html
 from discovercall.report.results import Refused
 from tests.report.made import gateway_result, lane_records, report_of
+from tests.support.bench import PROGRAM
 from tests.support.browser.installed import axe, chromium
 from tests.support.records import failed
 
@@ -29,7 +31,7 @@ DESKTOP, PHONE = (1280, 900), (375, 780)
 
 
 def pages() -> dict[str, str]:
-    """Pages of every kind: usual, of hostile names, of 200 tasks, of one task, and of nothing."""
+    """Made pages of every kind: usual, of hostile names, of 200 tasks, of one task, and of nothing."""
     many = [f"task-{number:03}-of-many" for number in range(200)]
     return {
         "usual": results_html(_usual(), "results/"),
@@ -71,7 +73,7 @@ def _hostile() -> Any:
     return report_of(HOSTILE, lane_records(HOSTILE, HOSTILE[2], lane="reference"), records, refused=refused)
 
 
-KINDS = ("usual", "hostile", "many", "one", "nothing")
+KINDS = ("usual", "hostile", "many", "one", "nothing", "own")
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +81,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp("pages")
     for name, text in pages().items():
         (found / f"{name}.html").write_text(text, encoding="utf-8")
+    subprocess.run([PROGRAM, "report", "--output", found / "own.html"], check=True)
     return found
 
 
