@@ -182,7 +182,9 @@ def test_the_skip_link_folds_and_the_filter_work_by_keyboard(started: Any, folde
         page.locator("input[type=checkbox]").first.focus()
         page.keyboard.press("Space")
         assert 0 < page.evaluate(shown) < before
-        fold = page.locator("details").first
+        fold = page.locator("details:not([open])").first
+        fold = page.locator(f"details:has(#{fold.locator('caption').first.get_attribute('id')})")
+        assert not fold.evaluate("one => one.open")
         fold.locator("summary").focus()
         page.keyboard.press("Enter")
         assert fold.evaluate("one => one.open")
