@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from discovercall.evals.documents import read_result
+from discovercall.evals.result_model import FAMILIES
 from discovercall.evals.scoreboard import scoreboard
 from discovercall.gateway import encoder as encoder_module
 from discovercall.gateway.encoder import SemanticUnavailableError
@@ -188,6 +189,26 @@ def test_with_the_model_four_rankers_stand_side_by_side(run):
     assert result["provenance"]["model"]["id"] == "all-MiniLM-L6-v2-onnx-int8"
     assert result["hygiene"]["bankCheckSkipped"] is None
     assert result["skipped"] == []
+
+
+@with_model
+def test_all_families_for_real_and_what_a_corpus_lacks_is_said(run, corpus, tmp_path):
+    corpus.thresholds["discovery"]["semantic"]["top1Min"] = 0.0
+    corpus.thresholds["hygiene"]["maxBankFindings"] = 9
+    corpus.write()
+    whole = run("--require-semantic", "--out", tmp_path / "out", "--format", "json", family=None)
+    result = checked("eval-result", whole.out)
+    assert whole.code == 0
+    assert result["provenance"]["families"] == list(FAMILIES)
+    assert result["provenance"]["tokenEstimator"]
+    assert (tmp_path / "out" / "snapshots" / "baseline.json").exists()
+    board = (tmp_path / "out" / "BENCHMARKS.md").read_text()
+    for title in ("Discovery", "Invocation", "Ergonomics", "Token economy", "Performance", "Cache", "Gates"):
+        assert f"\n## {title}" in board
+    (corpus.folder / "invocation" / "all.json").unlink()
+    lacking = json.loads(run("--format", "json", family="invocation").out)
+    assert {"what": "invocation", "reason": "the corpus has no case of it"} in lacking["skipped"]
+    assert "invocation" not in lacking
 
 
 def test_set_aside_intents_are_measured_on_request_only_and_never_told(run):
