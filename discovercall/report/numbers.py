@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from discovercall.report.model import Count
+if TYPE_CHECKING:  # `score` prints numbers and needs no report
+    from discovercall.report.model import Count
 
 DASH = "–"
 
