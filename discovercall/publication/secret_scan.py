@@ -9,8 +9,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote, unquote_plus
 
 from discovercall.foundation.errors import RefusedError
@@ -26,6 +25,7 @@ _BREAKS = tuple(
     for mark in ("", r"[\\=]?")
     for indent in ("", r"[ \t]*")
 )
+_MARKED_BREAK = re.compile(rf"[\\=]?(?:{_BREAK.pattern})")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 _SHORTEST_BASE64 = 11  # of MIN_SECRET bytes
@@ -33,11 +33,13 @@ _BASE64_RUN = re.compile(rf"[A-Za-z0-9+/_-]{{{_SHORTEST_BASE64},}}")
 _HEX_RUN = re.compile(rf"[0-9A-Fa-f]{{{2 * MIN_SECRET},}}")
 _SPACED_HEX = re.compile(rf"[0-9A-Fa-f]{{2}}(?:[ :-][0-9A-Fa-f]{{2}}){{{MIN_SECRET - 1},}}")
 _HEX_GAP = re.compile("[ :-]")
+# Texts without the shape of a key in any reading: what is published is scanned again when it is verified.
+_SHAPELESS: set[str] = set()
+_MAX_SHAPELESS = 1_000_000
 _STANDARD = str.maketrans("-_", "+/")
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(NamedTuple):
     """A text as it reads after some decoding.
 
     Args:
@@ -73,6 +75,7 @@ def _decodings(text: str) -> Iterator[tuple[str, str, bool]]:
         for pattern in _BREAKS:
             yield "split by a line break", pattern.sub("", text), False
         yield "split by a line break", _without_space(text), False
+        yield "split by a line break", _without_space(_MARKED_BREAK.sub("", text)), False
     if "%" in text:
         yield "URL-encoded", unquote(text, errors="replace"), False
         yield "URL-encoded", unquote_plus(text, errors="replace"), False
@@ -81,15 +84,11 @@ def _decodings(text: str) -> Iterator[tuple[str, str, bool]]:
     hex_runs = _HEX_RUN.findall(text)
     if " " in text or ":" in text or "-" in text:
         hex_runs += [_HEX_GAP.sub("", run) for run in _SPACED_HEX.findall(text)]
-    for start in range(2):
-        decoded = "\n".join([_from_hex(run[start:]) for run in hex_runs])
-        if decoded:
-            yield "hex", decoded, True
+    for start in range(2 if hex_runs else 0):
+        yield "hex", "\n".join([_from_hex(run[start:]) for run in hex_runs]), True
     runs = _BASE64_RUN.findall(text)
-    for start in range(4):
-        decoded = "\n".join([_from_base64(run[start:]) for run in runs])
-        if decoded:
-            yield "base64", decoded, True
+    for start in range(4 if runs else 0):
+        yield "base64", "\n".join([_from_base64(run[start:]) for run in runs]), True
 
 
 def _unescaped(found: re.Match[str]) -> str:
@@ -139,16 +138,22 @@ class SecretScanner:
         """What a string holds, in words that don't repeat it; None for nothing and for other values."""
         if not isinstance(value, str) or not (self._shapes or self._texts):
             return None
-        try:
-            return self._results[value]
-        except KeyError:
-            return self._results.setdefault(value, self._search(value))
+        if value not in self._results:
+            if self._texts or value not in _SHAPELESS:
+                self._results[value] = self._search(value)
+            else:
+                self._results[value] = None
+        return self._results[value]
 
     def _search(self, text: str) -> str | None:
         for view in views(text):
             kind = self._kind(view)
             if kind is not None:
                 return f"{kind} ({view.form})" if view.form else kind
+        if self._shapes:
+            if len(_SHAPELESS) >= _MAX_SHAPELESS:
+                _SHAPELESS.clear()
+            _SHAPELESS.add(text)
         return None
 
     def _kind(self, view: View) -> str | None:

@@ -206,6 +206,12 @@ def test_the_runs_own_secrets_are_found_in_every_form(secret: str, shapes: bool)
     assert not missed
 
 
+def test_a_secret_with_breaks_and_white_space_of_its_own_is_found_in_continued_lines() -> None:
+    secret = "7000\t00\x0c\\k"
+    scanner = SecretScanner([secret], shapes=False)
+    assert not [form for form, text in forms(secret) if not scanner.finds(text)]
+
+
 @settings(max_examples=150, deadline=None)
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=MIN_SECRET, max_size=60), st.randoms())
 def test_any_secret_is_found_in_every_form(secret: str, source: random.Random) -> None:
@@ -351,3 +357,10 @@ def test_a_sanitized_run_raises_no_alarm_and_a_planted_key_does() -> None:
         with pytest.raises(RefusedError, match="model_revision"):
             sanitize_records(private, policy_json(2), task_set().raw, key=KEY)
         assert form
+
+
+def test_a_text_that_one_scan_found_clean_is_searched_again_for_secrets() -> None:
+    text = "a text of hushhush and nothing else"
+    assert SecretScanner(shapes=True).finds(text) is None
+    assert SecretScanner(["hushhush"], shapes=True).finds(text) == "a secret of this run"
+    assert SecretScanner(shapes=True).finds(text) is None
