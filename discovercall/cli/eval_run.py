@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discovercall.foundation.errors import InputError
+from discovercall.foundation.errors import EXIT_INTERRUPTED, InputError
 
 if TYPE_CHECKING:
     from discovercall.evals.cases import Corpus
@@ -161,6 +161,8 @@ def run_program(words: Sequence[str]) -> CommandOutcome:
         code = 0
     finally:
         sys.argv = saved
+    if code == EXIT_INTERRUPTED:
+        raise KeyboardInterrupt  # meant for the whole measurement, not for the one command that it met
     return CommandOutcome(code, written.getvalue())
 
 

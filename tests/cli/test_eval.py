@@ -386,3 +386,15 @@ def test_the_program_itself_is_what_the_suite_runs():
     assert (good.exit_code, json.loads(good.stdout)["toolRef"]) == (0, "stripe.get_balance")
     assert (bad.exit_code, json.loads(bad.stdout)["error"]["type"]) == (1, "TOOL_NOT_FOUND")
     assert (wrong.exit_code, wrong.stdout) == (2, "")
+
+
+def test_an_interrupt_of_a_command_under_test_ends_the_measurement(monkeypatch):
+    from discovercall.cli import main as program
+    from discovercall.cli.eval_run import run_program
+
+    def interrupted(**_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(program, "app", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_program(["gateway", "list"])
