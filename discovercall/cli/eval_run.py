@@ -110,6 +110,7 @@ def _result(
             monotonic=time.monotonic,
             families=families,
             holdout=options.holdout,
+            require_semantic=options.require_semantic,
             baseline=baseline,
             flags=[flag for flag, given in flags.items() if given],
             progress=_progress,
@@ -126,7 +127,6 @@ def _judged(options: RunOptions, result: dict[str, Any]) -> tuple[list[str], boo
     reason = result["provenance"]["semanticSkipReason"]
     if options.require_semantic and reason is not None:
         notes.append(f"failed: the semantic leg is required, and was skipped: {reason}")
-        passed = False
     if options.fail_on_regression:
         diff = result.get("diff")
         if diff is None or not diff["comparable"]:

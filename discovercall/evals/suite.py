@@ -42,6 +42,7 @@ class Plan:
         monotonic: seconds of a clock that never goes back, for the duration.
         families: which, in any order.
         holdout: measure the set-aside intents too.
+        require_semantic: a leg that did not run makes the verdict `fail`.
         baseline: an earlier result to compare with.
         flags: options that change what is measured, as given.
         progress: told what begins.
@@ -55,6 +56,7 @@ class Plan:
     monotonic: Callable[[], float]
     families: Sequence[Family] = FAMILIES
     holdout: bool = False
+    require_semantic: bool = False
     baseline: Mapping[str, Any] | None = None
     flags: Sequence[str] = ()
     progress: Callable[[str], None] = field(default=lambda step: None)
@@ -87,7 +89,7 @@ def run_suite(plan: Plan) -> dict[str, Any]:
         "provenance": made,
         "gates": [gate.document() for gate in gates],
         "skipped": skipped,
-        "verdict": verdict_of(gates),
+        "verdict": "fail" if plan.require_semantic and not plan.leg.ran else verdict_of(gates),
     }
     if plan.baseline is not None:
         result["diff"] = diff_results(plan.baseline, result)

@@ -174,6 +174,7 @@ def test_a_leg_that_is_wanted_and_not_there_is_skipped_and_one_that_is_required_
     assert wanted.code == 0
     assert "pass (semantic leg skipped: no model on this machine)" in wanted.out
     assert required.code == 1
+    assert "\nfail (semantic leg skipped: no model on this machine)" in required.out
     assert "the semantic leg is required, and was skipped: no model on this machine" in required.err
     gates = json.loads(run("--semantic", "--format", "json").out)["gates"]
     (gate,) = (gate for gate in gates if gate["name"] == "discovery.semantic.top1")
