@@ -129,8 +129,12 @@ class SecretScanner:
         known = {secret.strip() for secret in secrets}
         self._texts = sorted(secret for secret in known if len(secret) >= MIN_SECRET)
         self._bytes = [text.encode("utf-8", "surrogatepass").decode("latin-1") for text in self._texts]
-        # Where a text is split, white space of the secret itself goes with the breaks.
-        self._joined = [joined for text in self._texts if len(joined := _without_space(text)) >= MIN_SECRET]
+        # Where a text is split, white space of the secret itself goes with the breaks, and so does what looks
+        # like the mark of a continued line before a break of its own.
+        joined = {
+            _without_space(form) for text in self._texts for form in (text, _MARKED_BREAK.sub("", text))
+        }
+        self._joined = sorted(text for text in joined if len(text) >= MIN_SECRET)
         self._shapes = shapes
         self._results: dict[str, str | None] = {}
 

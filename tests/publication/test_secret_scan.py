@@ -206,8 +206,8 @@ def test_the_runs_own_secrets_are_found_in_every_form(secret: str, shapes: bool)
     assert not missed
 
 
-def test_a_secret_with_breaks_and_white_space_of_its_own_is_found_in_continued_lines() -> None:
-    secret = "7000\t00\x0c\\k"
+@pytest.mark.parametrize("secret", ["7000\t00\x0c\\k", "7000000\\\x85k"])
+def test_a_secret_with_breaks_of_its_own_is_found_in_continued_lines(secret: str) -> None:
     scanner = SecretScanner([secret], shapes=False)
     assert not [form for form, text in forms(secret) if not scanner.finds(text)]
 
