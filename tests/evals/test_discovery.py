@@ -13,6 +13,7 @@ from discovercall.evals.discovery import measure_discovery, scope_metrics
 from discovercall.evals.rankers import RankerPlan, ranker_plans
 from discovercall.evals.ranking_cases import RankedCase, rank_case
 from discovercall.evals.rates import separation
+from discovercall.gateway.broker import Broker
 from discovercall.gateway.catalog import Tool
 from discovercall.gateway.discovery import DiscoveryRanker
 from discovercall.gateway.ranking import Ranked, Ranking
@@ -194,3 +195,15 @@ def test_rankers_side_by_side_and_two_runs_are_equal(corpus):
     assert found.document()["lexical"]["top1"] == 1.0
     assert math.isclose(found.side_by_side()["bm25"]["lexical"]["top3"], 1.0)
     assert [case["intent"] for case in found.case_list()] == [case.intent for case in corpus.discovery]
+
+
+def test_the_decision_is_the_one_that_the_broker_tells(corpus):
+    (plan, *_) = ranker_plans(corpus.bank, None)
+    broker = Broker(corpus.world, ranker=plan.make)
+    ranker = plan.make(corpus.world.tools)
+    for case in corpus.discovery:
+        told = broker.find(case.intent).to_json()
+        found = rank_case(ranker, case)
+        assert told["decision"] == found.decision
+        if "selectedToolRef" in told:
+            assert told["selectedToolRef"] == found.top

@@ -1,0 +1,127 @@
+"""The page: a pure function of the result, whatever names and gaps it has."""
+
+import copy
+import json
+from pathlib import Path
+
+import pytest
+
+from discovercall.evals.documents import canonical, read_result, to_bytes
+from discovercall.evals.scoreboard import scoreboard, verdict_line
+from discovercall.evals.summary import concise, human
+from discovercall.foundation.errors import InputError
+
+BASELINE = Path(__file__).parents[2] / "results" / "gateway" / "snapshots" / "baseline.json"
+HOSTILE = "a | b `c` <img src=x>\n| - | @everyone [x](http://y)"
+
+
+@pytest.fixture
+def result():
+    return copy.deepcopy(read_result(BASELINE))
+
+
+def tables(page):
+    """The lines of each table, as numbers of cells."""
+    found, table = [], []
+    for line in [*page.splitlines(), ""]:
+        if line.startswith("|"):
+            table.append(line.replace("\\|", "").count("|"))
+        elif table:
+            found.append(table)
+            table = []
+    return found
+
+
+def test_sections_come_in_their_order(result):
+    titles = [line for line in scoreboard(result).splitlines() if line.startswith("## ")]
+    known = ["Discovery", "Invocation", "Ergonomics", "Token", "Performance", "Cache", "Gates", "Hygiene"]
+    places = [next(i for i, title in enumerate(titles) if word in title) for word in known]
+    assert places == sorted(places)
+    assert scoreboard(result).startswith("# Gateway benchmarks\n\n**Verdict: ")
+
+
+def test_names_from_a_corpus_break_no_table_and_make_no_link(result):
+    result["ergonomics"]["offenders"] = {"anchorRate": [HOSTILE]}
+    result["hygiene"]["findings"][0] |= {"where": HOSTILE, "issue": HOSTILE}
+    result["gates"][0]["name"] = HOSTILE
+    page = scoreboard(result)
+    assert all(len(set(table)) == 1 for table in tables(page))
+    for line in page.splitlines():
+        if "@everyone" in line:
+            assert "`` a" in line
+
+
+def test_gaps_are_dashes(result):
+    for scope in result["discovery"].values():
+        for metric, value in scope.items():
+            if isinstance(value, float):
+                scope[metric] = None
+        scope["intervals"] = {}
+    for gate in result["gates"]:
+        gate |= {"actual": None, "pass": False, "skipped": True, "skipReason": "no cases"}
+    result["tokens"] |= {"fixedTask": None, "tasks": None}
+    page = scoreboard(result)
+    assert all(len(set(table)) == 1 for table in tables(page))
+    assert "skipped: no cases" in page
+    assert "top-1 –" in concise(result)
+    assert human(result).endswith(concise(result))
+
+
+def test_a_set_aside_block_and_a_comparison_are_shown(result):
+    result["heldOut"] = {"n": 9, "sha256": "0" * 64, "rankers": result["rankers"], "hygieneFindings": 0}
+    result["diff"] = {
+        "baselineGeneratedAt": "2026-01-01T00:00:00.000Z",
+        "baselineCommit": None,
+        "comparable": True,
+        "reason": None,
+        "same": 5,
+        "metrics": [
+            {
+                "metric": "discovery.overall.top1",
+                "baseline": 0.5,
+                "current": 0.75,
+                "delta": 0.25,
+                "direction": "better",
+            }
+        ],
+        "flips": [],
+    }
+    page = scoreboard(result)
+    assert "9 intents that nothing was tuned on; reported, not gated." in page
+    assert "| `discovery.overall.top1` | 0.500 | 0.750 | +0.250 | better |" in page
+    (overall,) = [line for line in page.splitlines() if line.startswith("| overall |")][:1]
+    assert overall.endswith(" +0.250 |")
+    result["diff"] |= {"comparable": False, "reason": "the corpus differs", "metrics": []}
+    assert "Not compared with the baseline of 2026-01-01T00:00:00.000Z: the corpus differs." in scoreboard(
+        result
+    )
+
+
+def test_everything_skipped_is_in_the_verdict(result):
+    result["skipped"] = [{"what": "semantic leg", "reason": "a"}, {"what": "parity", "reason": "b"}]
+    assert verdict_line(result) == "pass (semantic leg skipped: a; parity skipped: b)"
+
+
+def test_documents_are_sorted_and_rounded():
+    written = to_bytes({"b": 1 / 3, "a": [{"z": 0.1 + 0.2, "y": True}]})
+    assert written.endswith(b"}\n")
+    assert (
+        json.loads(written) == canonical(json.loads(written)) == {"a": [{"y": True, "z": 0.3}], "b": 0.333333}
+    )
+    assert list(json.loads(written)) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        (lambda r: r.pop("gates"), "gates"),
+        (lambda r: r.update(surplus=1), "surplus"),
+        (lambda r: r.update(schema="discovercall-eval/2"), "schema"),
+        (lambda r: r["discovery"]["overall"].update(top1=1.5), "discovery.overall.top1"),
+    ],
+)
+def test_a_file_that_is_no_result_is_refused_by_its_field(result, tmp_path, change, where):
+    change(result)
+    (tmp_path / "r.json").write_text(json.dumps(result))
+    with pytest.raises(InputError, match=f"r.json: {where}"):
+        read_result(tmp_path / "r.json")
