@@ -140,13 +140,15 @@ class _Writer:
             lead = self._keys.get(key) or string_text(key) + self._colon
             kind = type(member)
             if kind is str:
-                parts.append(lead + string_text(member))
+                parts.append(lead + (encode_basestring(member) if member.isascii() else string_text(member)))
             elif member is None:
                 parts.append(f"{lead}null")
             elif kind is bool:
                 parts.append(f"{lead}true" if member else f"{lead}false")
             elif kind is int and -MAX_SAFE_INTEGER <= member <= MAX_SAFE_INTEGER:
                 parts.append(f"{lead}{member}")
+            elif kind is float:
+                parts.append(lead + (number_text(member) if math.isfinite(member) else "null"))
             else:
                 parts.append(lead + self._value(member, depth + 1))
         text = self._joined("{", parts, "}", depth)

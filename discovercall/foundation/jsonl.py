@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from discovercall.foundation.ecma_json import BYTE_ORDER_MARK, JsonError, loads, quick_loads
+from discovercall.foundation.ecma_json import BYTE_ORDER_MARK, JsonError, loads
 from discovercall.foundation.ecmascript import is_blank
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.json_text import compact_lines
@@ -86,20 +86,24 @@ def stream_objects(path: Path) -> Iterator[dict[str, Any]]:
     Raises:
         InputError: as `read_objects`, but at the first line that is wrong in any way, when it is reached.
     """
+    from discovercall.foundation.quick_json import quick_loads
+
+    name = str(path)
     try:
         with path.open("rb") as stream:
             for number, data in enumerate(stream, 1):
-                where = f"{path}:{number}"
                 try:
-                    yield _object(quick_loads(data), where)
+                    value = quick_loads(data)
                 except JsonError:
-                    line = _decoded(data, where)
+                    line = _decoded(data, f"{name}:{number}")
                     if number == 1:
                         line = line.removeprefix(BYTE_ORDER_MARK)
-                    if not is_blank(line):
-                        yield _object(_value(line, where), where)
+                    if is_blank(line):
+                        continue
+                    value = _value(line, f"{name}:{number}")
+                yield value if isinstance(value, dict) else _object(value, f"{name}:{number}")
     except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror or error})", where=str(path)) from None
+        raise InputError(f"cannot be read ({error.strerror or error})", where=name) from None
 
 
 def _decoded(data: bytes, where: str) -> str:
