@@ -7,7 +7,6 @@ from discovercall.foundation.ecma_json import JsonError, compact, loads
 from discovercall.foundation.quick_json import quick_loads
 from tests.foundation.test_ecma_json import VALUES, same
 
-
 NUMBERS = st.from_regex(r"-?(0|[1-9][0-9]{0,40})(\.[0-9]{1,40})?([eE][-+]?[0-9]{1,3})?", fullmatch=True)
 
 
