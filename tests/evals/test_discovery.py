@@ -100,6 +100,11 @@ def test_a_refusal_is_right_for_no_match_and_wrong_else():
     assert found["endToEnd"] == pytest.approx(3 / 5)
 
 
+def test_the_first_three_are_three():
+    found = scope_metrics([outcome(rank=rank) for rank in (0, 1, 2, 3, 4)], "lexical")
+    assert (found["top1"], found["top3"]) == (0.2, 0.6)
+
+
 def test_the_decision_metrics():
     cases = [
         outcome(rank=1, decision="use"),

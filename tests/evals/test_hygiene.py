@@ -67,6 +67,19 @@ def test_a_request_of_the_bank_near_an_intent_is_found(corpus):
     assert "0.857" in finding.issue
 
 
+def test_a_request_of_the_bank_just_beyond_the_limit_is_not(corpus):
+    intent = "book a flight to Rome"
+    encoder = CachingEncoder(Angles({intent: 0.0, "order a pizza": 32.0}))  # cosine .848
+    assert [f for f in findings(corpus, encoder).findings if f.case.intent == intent] == []
+
+
+def test_a_tool_that_is_first_without_a_word_in_common_is_no_finding(corpus):
+    corpus.discovery["semantic"] = [
+        line("zzz qqq", "semantic", [min(t["toolRef"] for t in corpus.world["tools"])])
+    ]
+    assert findings(corpus).findings == ()
+
+
 def test_without_a_model_the_bank_check_says_why_it_did_not_run(corpus):
     assert findings(corpus).document() == {"findings": [], "bankCheckSkipped": "no model here"}
 
