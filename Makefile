@@ -9,7 +9,7 @@ WORKFLOWS := $(wildcard action.yml .github/workflows)
 COMPILE = $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-config
 
-.PHONY: setup test test-all kill-test lint requirements schemas graph demo picture clean
+.PHONY: setup test test-all kill-test lint requirements schemas graph demo picture figures bench clean
 
 setup: $(STAMP)
 
@@ -58,6 +58,15 @@ graph: $(STAMP)
 # The README's picture, drawn from a real demo.
 picture: $(STAMP)
 	$(BIN)/python tools/demo_picture.py
+
+# Every figure in the documents, recomputed from committed files.
+figures: $(STAMP)
+	$(BIN)/python -m tools.figures
+
+# What whole commands cost on this machine; takes some minutes, best on an idle one.
+bench: $(STAMP)
+	$(BIN)/python -m benchmarks.bench
+	$(BIN)/python -m tools.figures
 
 demo: $(STAMP)
 	$(BIN)/discovercall demo

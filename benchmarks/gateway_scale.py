@@ -1,6 +1,6 @@
 """Speed and memory of the gateway's search on large catalogs.
 
-    python benchmarks/gateway_scale.py [--runs 200] [--hybrid]
+    python benchmarks/gateway_scale.py [--runs 200] [--sizes 100 1000] [--hybrid]
 
 Prints one JSON object per catalog size. The searched catalog is made up: verbs times objects times servers.
 With --hybrid requests are embedded by the real model, and tools have random unit vectors: ranking costs the
@@ -149,10 +149,11 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--hybrid", action="store_true")
     options = parser.parse_args()
     if not options.hybrid:
-        for size in SIZES:
+        for size in options.sizes:
             measure(size, options.runs)
         return
     started = time.perf_counter()
