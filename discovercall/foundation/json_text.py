@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from json.encoder import encode_basestring  # what json.dumps with ensure_ascii=False uses
 from typing import Any
 
@@ -131,13 +131,20 @@ class _Writer:
         known, text = self._shared.get(depth, (None, ""))
         if known is value:
             return text
-        items: Iterable[tuple[str, Any]] = value.items()
-        if not self._keys.keys() >= value.keys():
-            items = ordered_items(value)
+        try:
+            parts = self._members(value.items(), self._keys, depth)
+        except KeyError:  # a new key, or an array index, which has its own place
             self._remember(value)
+            leads = {key: string_text(key) + self._colon for key in value}
+            parts = self._members(ordered_items(value), leads, depth)
+        text = self._joined("{", parts, "}", depth)
+        self._shared[depth] = value, text
+        return text
+
+    def _members(self, items: Iterable[tuple[str, Any]], leads: Mapping[str, str], depth: int) -> list[str]:
         parts = []
         for key, member in items:
-            lead = self._keys.get(key) or string_text(key) + self._colon
+            lead = leads[key]
             kind = type(member)
             if kind is str:
                 parts.append(lead + (encode_basestring(member) if member.isascii() else string_text(member)))
@@ -151,9 +158,7 @@ class _Writer:
                 parts.append(lead + (number_text(member) if math.isfinite(member) else "null"))
             else:
                 parts.append(lead + self._value(member, depth + 1))
-        text = self._joined("{", parts, "}", depth)
-        self._shared[depth] = value, text
-        return text
+        return parts
 
     def _remember(self, keys: Iterable[str]) -> None:
         if len(self._keys) > _KEYS_LIMIT:

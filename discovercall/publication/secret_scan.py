@@ -202,6 +202,6 @@ class SecretScanner:
                 stack += item.values()
             elif isinstance(item, list):
                 stack += item
-            elif self.finds(item):
+            elif (not isinstance(item, str) or self._results.get(item, "") is not None) and self.finds(item):
                 return True
         return False
