@@ -96,10 +96,25 @@ def test_json_is_one_document_that_fits_its_schema(run):
 
 def test_nothing_is_written_with_an_empty_folder_name_or_another_corpus(run, tmp_path):
     """Checklist line 10."""
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "discovercall"\n')  # a checkout
     before = sorted(path for path in tmp_path.rglob("*"))
     assert run("--out", "").code == 0
     assert run().code == 0
     assert sorted(path for path in tmp_path.rglob("*") if "home" not in path.parts) == before
+
+
+def test_in_a_checkout_the_committed_corpus_has_its_results_folder(command, tmp_path):
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "discovercall"\n')
+    assert command("eval", "run", "cache").code == 0
+    (name,) = snapshots(tmp_path / "results" / "gateway")
+    assert name.startswith("run-")
+
+
+def test_a_corpus_without_thresholds_gates_nothing_and_says_so(run, corpus):
+    (corpus.folder / "thresholds.json").unlink()
+    done = run()
+    assert done.code == 0
+    assert "gates skipped: the corpus has no thresholds.json) · " in done.out
 
 
 @pytest.mark.parametrize(
@@ -330,6 +345,11 @@ def test_diff_compares_two_files(run, command, tmp_path):
     assert "## Since the baseline" in command("eval", "diff", *files, "--format", "markdown").out
     assert command("eval", "diff", *files, "--fail-on-regression").code == 1
     assert command("eval", "diff", *reversed(files), "--fail-on-regression").code == 0
+    result["provenance"]["semanticRan"] = True
+    (tmp_path / "other.json").write_text(json.dumps(result))
+    unlike = command("eval", "diff", files[0], tmp_path / "other.json", "--fail-on-regression")
+    assert unlike.code == 1
+    assert "only one of them ran the semantic leg" in unlike.out
     assert "no metric differs" in command("eval", "diff", files[0], files[0]).out
     assert_refused(command("eval", "diff", files[0], tmp_path / "c.json"), "c.json: cannot be read")
 

@@ -244,6 +244,12 @@ def test_a_case_is_not_blamed_for_its_tool(corpus):
     assert "wiki.search_pages (tools[5])" in problems[0]
 
 
+def test_no_case_is_blamed_for_a_catalog_that_can_not_be_read(corpus):
+    folder = corpus.write()
+    (folder / "catalog" / "world.json").write_text("{")
+    assert len(corpus_problems(folder)) == 1
+
+
 def test_a_sound_corpus_loads_with_the_set_aside_cases_apart(corpus):
     corpus.thresholds = {
         "version": 1,

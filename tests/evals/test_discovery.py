@@ -16,6 +16,7 @@ from discovercall.evals.rates import separation
 from discovercall.gateway.broker import Broker
 from discovercall.gateway.catalog import Tool
 from discovercall.gateway.discovery import DiscoveryRanker
+from discovercall.gateway.lexical import LexicalIndex
 from discovercall.gateway.ranking import Ranked, Ranking
 from discovercall.gateway.results import DECISIONS
 from tests.evals.corpora import CorpusFolder
@@ -127,6 +128,8 @@ def test_what_does_not_apply_is_null_and_not_nought():
     assert scope_metrics([], "semantic")["endToEnd"] is None
     assert scope_metrics([outcome()], "lexical")["wrongServerRate"] is None
     assert scope_metrics([outcome("wrong_server")], "overall")["wrongServerRate"] == 0.0
+    mixed = [outcome("wrong_server", 2, wrong_server=True), outcome("lexical")]
+    assert scope_metrics(mixed, "overall")["wrongServerRate"] == 1.0
 
 
 @pytest.mark.parametrize(
@@ -212,3 +215,12 @@ def test_the_decision_is_the_one_that_the_broker_tells(corpus):
         assert told["decision"] == found.decision
         if "selectedToolRef" in told:
             assert told["selectedToolRef"] == found.top
+
+
+def test_the_frozen_ranker_is_the_frozen_ranker(corpus):
+    plans = {plan.name: plan for plan in ranker_plans(corpus.bank, None)}
+    frozen = plans["bm25"].make(corpus.world.tools)
+    index = LexicalIndex(corpus.world.tools)
+    for case in corpus.discovery:
+        expected = [entry.tool.tool_ref for entry in index.rank(case.intent)]
+        assert [entry.tool.tool_ref for entry in frozen.rank(case.intent).entries] == expected
