@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 STAGES = ("discover", "select", "inspect", "parameterize", "call")
@@ -15,33 +15,45 @@ class Measurements:
     """Durations and token usage of one model's records, where they have any."""
 
     def __init__(self) -> None:
-        self._values: dict[tuple[str, ...], list[float]] = {}
+        self._durations: dict[str, list[float]] = {stage: [] for stage in STAGES}
+        self._usage: dict[str, dict[str, list[float]]] = {
+            stage: {name: [] for name in _USAGE} for stage in _DECISIONS
+        }
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Note a record's numbers."""
-        durations = record.get("durations_ms")
-        if isinstance(durations, Mapping):
-            self._add(durations, STAGES, "durations_ms")
+        _note(record.get("durations_ms"), self._durations)
         usage = record.get("usage")
-        if isinstance(usage, Mapping):
-            for stage in _DECISIONS:
-                tokens = usage.get(stage)
-                if isinstance(tokens, Mapping):
-                    self._add(tokens, _USAGE, "usage", stage)
+        if isinstance(usage, (dict, Mapping)):
+            for stage, lists in self._usage.items():
+                _note(usage.get(stage), lists)
 
-    def _add(self, source: Mapping[str, Any], names: Iterable[str], *path: str) -> None:
-        for name in names:
+    def durations(self) -> dict[str, Any]:
+        """Quantiles by stage."""
+        return {stage: _quantiles(values) for stage, values in self._durations.items()}
+
+    def usage(self) -> dict[str, Any]:
+        """Quantiles by decision and kind of token."""
+        return {
+            stage: {name: _quantiles(values) for name, values in lists.items()}
+            for stage, lists in self._usage.items()
+        }
+
+
+def _note(source: Any, lists: Mapping[str, list[float]]) -> None:
+    if isinstance(source, (dict, Mapping)):
+        for name, values in lists.items():
             value = source.get(name)
             if isinstance(value, (int, float)) and not isinstance(value, bool):
-                self._values.setdefault((*path, name), []).append(value)
+                values.append(value)
 
-    def quantiles(self, *path: str) -> dict[str, float] | None:
-        """p50 and p95 of a field by the nearest-rank method; None without values."""
-        values = self._values.get(path)
-        if not values:
-            return None
-        ordered = sorted(values)
-        return {name: ordered[math.ceil(q * len(ordered)) - 1] for name, q in (("p50", 0.5), ("p95", 0.95))}
+
+def _quantiles(values: Sequence[float]) -> dict[str, float] | None:
+    """p50 and p95 by the nearest-rank method; None without values."""
+    if not values:
+        return None
+    ordered = sorted(values)
+    return {name: ordered[math.ceil(q * len(ordered)) - 1] for name, q in (("p50", 0.5), ("p95", 0.95))}
 
 
 def workflow_task_rates(scores: Sequence[Mapping[str, Any]]) -> dict[str, float] | None:
@@ -63,11 +75,8 @@ def model_additions(
         "model": model,
         **_success_statistics(scores),
         "required_parameter_accuracy_inspected": sum(inspected) / len(inspected) if inspected else None,
-        "durations_ms": {stage: measurements.quantiles("durations_ms", stage) for stage in STAGES},
-        "usage": {
-            stage: {name: measurements.quantiles("usage", stage, name) for name in _USAGE}
-            for stage in _DECISIONS
-        },
+        "durations_ms": measurements.durations(),
+        "usage": measurements.usage(),
     }
 
 

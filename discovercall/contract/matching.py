@@ -23,7 +23,7 @@ _SHORT = 256
 
 def supplied(parameters: Any, name: str) -> bool:
     """True when the parameter is present, not null and not the empty string."""
-    return isinstance(parameters, Mapping) and parameters.get(name) not in (None, "")
+    return isinstance(parameters, (dict, Mapping)) and parameters.get(name) not in (None, "")
 
 
 def required_parameter_accuracy(required: Any, parameters: Any) -> float:
@@ -35,7 +35,7 @@ def required_parameter_accuracy(required: Any, parameters: Any) -> float:
     """
     if not isinstance(required, list) or not required:
         return 1.0
-    return sum(_requirement_met(item, parameters) for item in required) / len(required)
+    return sum([_requirement_met(item, parameters) for item in required]) / len(required)
 
 
 def _requirement_met(item: Any, parameters: Any) -> bool:
@@ -55,7 +55,7 @@ def constraint_accuracy(constraints: Sequence[Mapping[str, Any]], parameters: An
     """
     if not constraints:
         return 1.0
-    if not isinstance(parameters, Mapping):
+    if not isinstance(parameters, (dict, Mapping)):
         return 0.0
     return sum([_satisfied(c, constraints, parameters) for c in constraints]) / len(constraints)
 

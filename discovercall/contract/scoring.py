@@ -13,7 +13,7 @@ from discovercall.statistics.bootstrap import round_half_up as rounded
 
 def _part(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     value = record.get(name)
-    return value if isinstance(value, dict) or isinstance(value, Mapping) else {}  # noqa: SIM101 - dict is quick
+    return value if isinstance(value, (dict, Mapping)) else {}  # dict first: the abstract check is slow
 
 
 def _grounded(part: Mapping[str, Any], ids: str, tool_id: object) -> bool:
@@ -39,9 +39,13 @@ def _accuracies(task: Mapping[str, Any], record: Mapping[str, Any]) -> tuple[flo
     parameters = record.get("parameters")
     required = _part(record, "inspection").get("required_parameters")
     return (
-        rounded(required_parameter_accuracy(required, parameters)),
-        rounded(constraint_accuracy(task.get("constraints") or [], parameters)),
+        _rounded_share(required_parameter_accuracy(required, parameters)),
+        _rounded_share(constraint_accuracy(task.get("constraints") or [], parameters)),
     )
+
+
+def _rounded_share(share: float) -> float:
+    return share if share in (0.0, 1.0) else rounded(share)
 
 
 def _where(record: Mapping[str, Any]) -> str:

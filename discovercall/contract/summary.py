@@ -134,7 +134,7 @@ class _Scoring:
 
 def _model_entry(model: str, scores: Sequence[Mapping[str, Any]], trials: int) -> dict[str, Any]:
     def count(field: str) -> int:
-        return sum(score[field] is True for score in scores)
+        return [score[field] for score in scores].count(True)
 
     total = len(scores)
     executed = count("executed")
@@ -172,7 +172,7 @@ def _text(value: Any) -> str:
 
 
 def _mean(scores: Sequence[Mapping[str, Any]], field: str) -> float:
-    return rounded(sum(score[field] for score in scores) / len(scores))
+    return rounded(sum([score[field] for score in scores]) / len(scores))
 
 
 def _nonempty_rate(scores: Sequence[Mapping[str, Any]], succeeded: int) -> float | None:
