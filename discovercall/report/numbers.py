@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # `score` prints numbers and needs no report
+if TYPE_CHECKING:
     from discovercall.report.model import Count
 
 DASH = "–"
@@ -34,6 +34,8 @@ def points_interval(interval: Sequence[float]) -> str:
 
 def share(counted: Count | Sequence[int] | None) -> str:
     """`98.1% (53/54)` from counts; a dash where they are unknown, or nothing was to be counted."""
+    from discovercall.report.model import Count  # `score` prints numbers and needs no report
+
     if counted is not None and not isinstance(counted, Count):
         counted = Count(counted[0], counted[1])
     if counted is None or counted.rate is None:
