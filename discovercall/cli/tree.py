@@ -6,6 +6,7 @@ To add a command, write its module and add a row to `COMMANDS`; nothing else is 
 from __future__ import annotations
 
 import gc
+import os
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -13,6 +14,8 @@ import typer
 from typer.core import TyperCommand
 
 _NEW_OBJECTS = 50_000
+# Commands without linear algebra: the threads that numpy starts for it would only spin, and cost a third.
+_ONE_THREAD = frozenset(("score", "publish", "validate", "compare", "report"))
 
 
 class Entry(NamedTuple):
@@ -105,6 +108,8 @@ class LazyCommand(TyperCommand):
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         """The context of the command itself, so that its options are parsed, and its function is called."""
+        if self.name in _ONE_THREAD:
+            os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         context = load(str(self.name)).make_context(info_name, args, parent, **extra)
         # Imports and records make many objects and little garbage: looking for it at the usual 700 is costly.
         gc.set_threshold(_NEW_OBJECTS)

@@ -1,8 +1,10 @@
+import os
+
 import pytest
 from typer.testing import CliRunner
 
 from discovercall.cli.main import app
-from discovercall.cli.tree import COMMANDS, load
+from discovercall.cli.tree import _ONE_THREAD, COMMANDS, load
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -25,3 +27,16 @@ def test_a_command_shows_its_own_page(name):
     words = options or getattr(load(name), "commands", [])
     assert words
     assert [word for word in words if word not in page.stdout] == []
+
+
+@pytest.mark.parametrize(("given", "kept"), [(None, "1"), ("3", "3")])
+def test_commands_without_linear_algebra_start_no_threads_for_it(monkeypatch, given, kept):
+    assert COMMANDS.keys() >= _ONE_THREAD
+    for name in _ONE_THREAD:
+        monkeypatch.setenv("OPENBLAS_NUM_THREADS", "set, so that it is put back")
+        if given is None:
+            monkeypatch.delenv("OPENBLAS_NUM_THREADS")
+        else:
+            monkeypatch.setenv("OPENBLAS_NUM_THREADS", given)
+        CliRunner().invoke(app, [name, "--help"])
+        assert os.environ["OPENBLAS_NUM_THREADS"] == kept
