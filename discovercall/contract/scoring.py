@@ -67,7 +67,7 @@ def check_identity(record: Any) -> None:
     Raises:
         InputError: names the record and the field.
     """
-    if not isinstance(record, Mapping):
+    if not isinstance(record, (dict, Mapping)):
         raise InputError("a run record must be an object")
     model = record.get("model")
     if not isinstance(model, str) or is_blank(model):
