@@ -82,11 +82,16 @@ fi
 
 # What each command may know. An empty value isn't passed on.
 names=(GITHUB_API_URL GITHUB_REPOSITORY GITHUB_TOKEN GITHUB_RUN_ID GITHUB_RUN_ATTEMPT GITHUB_WORKFLOW_REF GITHUB_ACTIONS)
-keys=(QVERIS_BASE_URL QVERIS_API_KEY CODEX_API_KEY ANTHROPIC_API_KEY)
+keys=(QVERIS_API_KEY CODEX_API_KEY ANTHROPIC_API_KEY)
 if [[ ${IN_COMMAND} == run ]]; then
   names+=("${keys[@]}")
 else
   unset "${keys[@]}"
+fi
+if [[ ${IN_COMMAND} =~ ^(plan|run)$ ]]; then
+  names+=(QVERIS_BASE_URL) # the approval is for one catalog: plan writes it down, run compares
+else
+  unset QVERIS_BASE_URL
 fi
 for name in "${names[@]}"; do
   [[ -n ${!name:-} ]] || unset "${name}"

@@ -10,6 +10,7 @@ from discovercall.cadence.problems import GitHubError, GitHubProblem, explain_wr
 from discovercall.foundation.errors import RefusedError
 
 CADENCE_WORKFLOW = "discover-call-cadence.yml"
+OWN_INPUTS = ("release_sha", "rehearsal")
 _LOOKS = 6
 _SECONDS_BETWEEN_LOOKS = 5.0
 _ENDED_BADLY = ("failure", "timed_out", "startup_failure", "cancelled", "action_required", "stale")
@@ -71,7 +72,7 @@ def dispatch_once(
 
     Args:
         workflow: file name of the cadence workflow.
-        inputs: further inputs of it.
+        inputs: further inputs of it; what it measures is said by `release_sha` and `rehearsal` alone.
         sleep: waits that many seconds.
 
     Raises:
@@ -83,7 +84,7 @@ def dispatch_once(
     if existing is not None:
         return Dispatched(False, "a run for this release is there already", existing.url)
     ref = github.repository().default_branch
-    sent = {"release_sha": release_sha, "rehearsal": "true" if rehearsal else "false", **inputs}
+    sent = {**inputs, "release_sha": release_sha, "rehearsal": "true" if rehearsal else "false"}
     try:
         github.dispatch(workflow, ref, sent)
     except GitHubError as error:

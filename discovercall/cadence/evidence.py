@@ -85,6 +85,12 @@ def read_results(files: Mapping[str, bytes], stems: tuple[str, str], inputs: Inp
     rehearsals = {lane.summary["discovercall"]["rehearsal"] for lane in (reference, configured)}
     if len(rehearsals) > 1:
         raise RefusedError("one lane is a rehearsal and one is not", where="results")
+    apis = [str(lane.metadata["api_base_url"]) for lane in (reference, configured)]
+    if apis[0] != apis[1]:
+        raise RefusedError(
+            f"the lanes were measured on two APIs, {apis[0]} and {apis[1]}, so they can't be compared",
+            where="results",
+        )
     return Results(reference, configured, rehearsals.pop())
 
 
@@ -140,6 +146,7 @@ def _expectations(lane: LaneResult, plan: CadencePlan) -> Iterator[tuple[str, An
     yield "toolkit_revision", metadata["toolkit_revision"], (plan.toolkit_revision,)
     yield "adapter_revision", metadata["adapter_revision"], adapters
     yield "task_set_sha256", metadata["task_set_sha256"], (plan.inputs.task_set.sha256,)
+    yield "api_base_url", metadata["api_base_url"], (plan.api_base_url,)
     yield "discovery_limit", metadata["discovery_limit"], (config.discovery_limit,)
     yield "execute", metadata["execute"], (True,)
     yield "publication_policy", metadata["publication_policy"], (plan.inputs.policy.policy_id,)

@@ -133,6 +133,7 @@ def changes(
         ("Model revision", before["model_revision"], config.configured_model.model_revision),
         ("Adapter, program and effort", before["adapter_revision"], adapter_revision),
         ("Release (toolkit revision)", before["toolkit_revision"], plan.toolkit_revision),
+        ("Catalog API", before["api_base_url"], plan.api_base_url),
         ("Task set SHA-256", before["task_set_sha256"], plan.inputs.task_set.sha256),
         ("Tasks", entry["tasks"], len(plan.inputs.task_set.tasks)),
         ("Trials per task", entry["trials_per_task"], config.trials),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discovercall.adapter.bundled import BundledAdapter, bundled_adapter
-from discovercall.cadence.bundle import Spent, write_manifest
+from discovercall.cadence.bundle import Spent, read_bundle, write_manifest
 from discovercall.cadence.evidence import (
     check_provenance,
     configured_revisions,
@@ -16,6 +16,7 @@ from discovercall.cadence.evidence import (
     read_results,
     reference_revisions,
 )
+from discovercall.cadence.foresight import check_foreseeable
 from discovercall.cadence.plan import STAND_IN, CadencePlan
 from discovercall.contract.execution import RunResult
 from discovercall.contract.lane_options import LaneOptions
@@ -43,7 +44,6 @@ class Workplace:
         bundle: folder for the bundle, new or empty.
         environment: the harness's environment.
         installed: revision of the running code.
-        api_base_url: of the catalog; None for the default one.
         resume: go on with a run that ended early.
     """
 
@@ -51,7 +51,6 @@ class Workplace:
     bundle: Path
     environment: Mapping[str, str]
     installed: ToolkitRevision
-    api_base_url: str | None = None
     api_key_file: str | None = None
     resume: bool = False
 
@@ -115,7 +114,7 @@ def run_options(plan: CadencePlan, place: Workplace) -> RunOptions:
         concurrency=CONCURRENCY,
         max_billed_calls=plan.most_billed_calls,
         max_credits=config.max_credits,
-        api_base_url=None if plan.rehearsal else place.api_base_url,
+        api_base_url=None if plan.rehearsal else plan.api_base_url,
         api_key_file=None if plan.rehearsal else place.api_key_file,
         allow_tracked_output=True,  # checked here: the folder must lie outside the checkout
         sandbox=plan.rehearsal,
@@ -137,6 +136,8 @@ def prepare(plan: CadencePlan, place: Workplace) -> tuple[PreparedRun, RunOption
         InputError: the first thing that is wrong.
         RefusedError: an API whose results could not be published.
     """
+    check_foreseeable(plan)
+    _check_apart(place)
     if place.private.resolve().is_relative_to(plan.inputs.root.resolve()):
         raise InputError(
             "lies inside the checkout",
@@ -155,7 +156,7 @@ def prepare(plan: CadencePlan, place: Workplace) -> tuple[PreparedRun, RunOption
     if not plan.rehearsal and not plan.inputs.policy.approves_url(prepared.base_url, rehearsal=False):
         raise RefusedError(
             f"{prepared.base_url} is not approved by the policy, so nothing could be published",
-            where="QVERIS_BASE_URL",
+            where="plan: api_base_url",
         )
     if plan.rehearsal and SANDBOX_BASE_URL not in plan.inputs.policy.approved_urls:
         raise RefusedError(
@@ -164,6 +165,17 @@ def prepare(plan: CadencePlan, place: Workplace) -> tuple[PreparedRun, RunOption
             fix=f'add "{SANDBOX_BASE_URL}" to approved_api_base_urls (a version 2 policy)',
         )
     return prepared, options
+
+
+def _check_apart(place: Workplace) -> None:
+    """Refuse folders of which one holds the other: the bundle leaves the machine, raw records never do."""
+    private, bundle = place.private.resolve(), place.bundle.resolve()
+    if private.is_relative_to(bundle) or bundle.is_relative_to(private):
+        raise InputError(
+            f"must lie apart from the raw records' folder {place.private}",
+            where="--bundle",
+            fix="name two folders of which neither is inside the other",
+        )
 
 
 def _check_adapters(plan: CadencePlan, prepared: PreparedRun) -> None:
@@ -199,7 +211,9 @@ def measure(
     Raises:
         RefusedError: the run did not finish, or its records can't be published.
     """
+    hidden = list(secrets)
     prepared, options = prepare(plan, place)
+    check_foreseeable(plan, hidden)
     outcome = carry_out(prepared, options)
     if outcome.interrupted or outcome.finished < outcome.planned:
         raise RefusedError(
@@ -207,7 +221,6 @@ def measure(
             fix="run the same command with --resume: finished trials and billed calls are kept",
         )
     inputs = plan.inputs
-    hidden = list(secrets)
     files = [
         prepare_pair(
             Pair(place.bundle, stem),
@@ -228,4 +241,5 @@ def measure(
     attempt, accepted = attempts
     spent = Spent(attempt, accepted, outcome.billed, float(outcome.credits))
     sha256 = write_manifest(place.bundle, plan.document(), plan.digest, spent, names)
+    read_bundle(place.bundle, expected_sha256=sha256)
     return Measured(results, spent, sha256)

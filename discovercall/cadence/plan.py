@@ -10,7 +10,10 @@ from typing import Any
 from discovercall.cadence.code import Code
 from discovercall.cadence.config import CADENCE_FILE, LANE_COUNT, CadenceConfig, load_config
 from discovercall.cadence.names import branch_name, check_date, check_release_sha, result_stem, section_name
+from discovercall.contract.options import DEFAULT_BASE_URL
+from discovercall.contract.plan import SANDBOX_BASE_URL
 from discovercall.contract.tasks import TaskSet, load_task_set
+from discovercall.foundation.base_url import normalize_base_url
 from discovercall.foundation.digests import sha256_hex, sha256_of_json
 from discovercall.foundation.ecma_json import JsonError, decode
 from discovercall.foundation.errors import InputError, RefusedError
@@ -53,6 +56,7 @@ class CadencePlan:
 
     Attributes:
         toolkit_revision: what the records have to name as the code that made them.
+        catalog_url: base URL of the catalog that a real run pays, in normal form.
     """
 
     inputs: Inputs
@@ -61,6 +65,12 @@ class CadencePlan:
     rehearsal: bool
     code: Code
     toolkit_revision: str
+    catalog_url: str = DEFAULT_BASE_URL
+
+    @property
+    def api_base_url(self) -> str:
+        """Base URL of the API that the records have to name: a rehearsal never leaves the sandbox."""
+        return SANDBOX_BASE_URL if self.rehearsal else self.catalog_url
 
     @property
     def branch(self) -> str:
@@ -115,6 +125,7 @@ class CadencePlan:
             },
             "trials": config.trials,
             "discovery_limit": config.discovery_limit,
+            "api_base_url": self.api_base_url,
             "lanes": [
                 {"lane": "reference", "stem": reference, **config.reference.model_dump()},
                 {
@@ -173,16 +184,30 @@ def read_inputs(root: Path) -> Inputs:
 
 
 def make_plan(
-    inputs: Inputs, *, release_sha: str, date: str, rehearsal: bool, code: Code, toolkit_revision: str
+    inputs: Inputs,
+    *,
+    release_sha: str,
+    date: str,
+    rehearsal: bool,
+    code: Code,
+    toolkit_revision: str,
+    catalog_url: str | None = None,
 ) -> CadencePlan:
     """Put a plan together.
 
+    Args:
+        catalog_url: base URL of the catalog; None for the default one, and without effect on a rehearsal.
+
     Raises:
-        InputError: a SHA or date that is none.
+        InputError: a SHA, date or URL that is none.
     """
     check_release_sha(release_sha)
     check_date(date)
-    return CadencePlan(inputs, release_sha, date, rehearsal, code, toolkit_revision)
+    if catalog_url is None or rehearsal:
+        catalog_url = DEFAULT_BASE_URL
+    return CadencePlan(
+        inputs, release_sha, date, rehearsal, code, toolkit_revision, normalize_base_url(catalog_url)
+    )
 
 
 def resolve_code_revision(installed: ToolkitRevision, release_sha: str, *, rehearsal: bool) -> str:
@@ -262,9 +287,17 @@ def check_same_plan(approved: Mapping[str, Any], here: CadencePlan) -> None:
 
 
 def plan_again(
-    approved: Mapping[str, Any], root: Path, code: Code, installed: ToolkitRevision
+    approved: Mapping[str, Any],
+    root: Path,
+    code: Code,
+    installed: ToolkitRevision,
+    *,
+    catalog_url: str | None = None,
 ) -> CadencePlan:
     """The approved plan as this checkout and this code have it.
+
+    Args:
+        catalog_url: the catalog that is named here; None where none is, and the approved one counts.
 
     Raises:
         InputError: a wrong file here, or code that no record could name.
@@ -279,6 +312,7 @@ def plan_again(
         rehearsal=rehearsal,
         code=code,
         toolkit_revision=resolve_code_revision(installed, release_sha, rehearsal=rehearsal),
+        catalog_url=str(approved.get("api_base_url")) if catalog_url is None else catalog_url,
     )
     check_same_plan(approved, here)
     return here

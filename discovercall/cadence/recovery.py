@@ -85,9 +85,9 @@ def _stems(changed: set[str], branch: str, sha12: str, *, rehearsal: bool) -> tu
 
 def _plan_of(results: Results, inputs: Inputs, release_sha: str, stem: Stem) -> CadencePlan:
     """The plan as far as results can be checked against it; which image ran is not known here."""
-    toolkit = release_sha
+    toolkit, metadata = release_sha, results.configured.metadata
     if stem.rehearsal:  # may have been made by other code than the release's
-        toolkit = str(results.configured.metadata["toolkit_revision"])
+        toolkit = str(metadata["toolkit_revision"])
     return make_plan(
         inputs,
         release_sha=release_sha,
@@ -95,6 +95,7 @@ def _plan_of(results: Results, inputs: Inputs, release_sha: str, stem: Stem) -> 
         rehearsal=stem.rehearsal,
         code=Code("unknown", "unknown"),
         toolkit_revision=toolkit,
+        catalog_url=None if stem.rehearsal else str(metadata["api_base_url"]),
     )
 
 

@@ -29,7 +29,7 @@ def github_client(repository: str | None) -> GitHub:
     from discovercall.cadence.github import Access, GitHub, Surroundings
     from discovercall.foundation.base_url import is_loopback
 
-    base_url = os.environ.get("GITHUB_API_URL") or _API
+    base_url = _api_url(os.environ.get("GITHUB_API_URL") or _API)
     try:
         return GitHub(
             Access(
@@ -43,6 +43,20 @@ def github_client(repository: str | None) -> GitHub:
     except ModuleNotFoundError:
         raise InputError(
             "PyGithub is not installed", fix="install discovercall with its extra: discovercall[github]"
+        ) from None
+
+
+def _api_url(text: str) -> str:
+    """The API's address, which the token is sent to: https, or http on this machine."""
+    from discovercall.foundation.base_url import normalize_base_url
+
+    try:
+        return normalize_base_url(text)
+    except InputError as error:
+        raise InputError(
+            error.what.replace("a base URL", "GitHub's API"),
+            where="GITHUB_API_URL",
+            fix="give https://api.github.com, or https://HOST/api/v3 of an Enterprise Server",
         ) from None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,6 +25,7 @@ from discovercall.cli.cadence_options import (
     Root,
     write_json,
 )
+from discovercall.cli.environment import secret_values
 from discovercall.cli.formats import Format, print_json
 from discovercall.foundation.errors import InputError
 
@@ -39,6 +41,9 @@ def plan(
     accept_spent_attempts: Annotated[
         int, typer.Option(help="Earlier attempts that may have billed.", min=0)
     ] = 0,
+    api_base_url: Annotated[
+        str | None, typer.Option(help="Base URL of the catalog (or QVERIS_BASE_URL).")
+    ] = None,
     root: Root = Path(),
     repository: Repository = None,
     format: FormatOption = Format.HUMAN,
@@ -48,9 +53,11 @@ def plan(
 
     from discovercall.cadence.approval import gather_approval
     from discovercall.cadence.code import code_of
+    from discovercall.cadence.foresight import check_foreseeable
     from discovercall.cadence.names import check_release_sha
     from discovercall.cadence.plan import make_plan, read_inputs, resolve_code_revision
     from discovercall.cadence.release import check_release
+    from discovercall.contract.options import BASE_URL_VARIABLE
     from discovercall.foundation.revision import installed_revision
     from discovercall.report.approval import approval_summary
 
@@ -63,7 +70,9 @@ def plan(
         rehearsal=rehearsal,
         code=code_of(image, root),
         toolkit_revision=resolve_code_revision(installed_revision(), release_sha, rehearsal=rehearsal),
+        catalog_url=api_base_url if api_base_url is not None else os.environ.get(BASE_URL_VARIABLE) or None,
     )
+    check_foreseeable(planned, secret_values())
     github = github_client(repository)
     tags = check_release(github, release_sha, inputs.config.release_tags)
     approval = gather_approval(
@@ -151,6 +160,7 @@ def dispatch(
     from discovercall.cadence.plan import read_inputs
 
     check_release_sha(release_sha)
+    further = _named_values(workflow_input or ())
     config = read_inputs(root).config
     github = github_client(repository)
     waiting = check_published(github, release_sha, config.publish_workflows, own_run())
@@ -162,7 +172,7 @@ def dispatch(
             release_sha,
             workflow=workflow,
             rehearsal=rehearsal,
-            inputs=_named_values(workflow_input or ()),
+            inputs=further,
             sleep=time.sleep,
         )
     )
@@ -174,11 +184,18 @@ def dispatch(
 
 
 def _named_values(given: list[str] | tuple[str, ...]) -> dict[str, str]:
-    values = {}
+    from discovercall.cadence.dispatching import OWN_INPUTS
+
+    values: dict[str, str] = {}
     for text in given:
         name, equals, value = text.partition("=")
         if not name or not equals:
             raise InputError(f"{text!r} is not NAME=VALUE", where="--input")
+        if name.strip().lower() in OWN_INPUTS:
+            option = f"--{name.strip().lower().replace('_', '-')}"
+            raise InputError(f"{name} is said by {option}", where="--input", fix=f"use {option} alone")
+        if name in values:
+            raise InputError(f"names {name} twice", where="--input")
         values[name] = value
     return values
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -62,13 +66,15 @@ def run(
     from discovercall.cadence.guard import check_attempt
     from discovercall.cadence.measure import Workplace, measure, prepare
     from discovercall.cadence.plan import plan_again, read_plan_file
+    from discovercall.contract.options import BASE_URL_VARIABLE
     from discovercall.foundation.clocks import iso_milliseconds
     from discovercall.foundation.revision import installed_revision
 
     approved, digest = read_plan_file(plan)
     if plan_digest is not None and plan_digest != digest:
         raise RefusedError(f"is {digest}, approved was {plan_digest}", where=f"{plan}: digest")
-    planned = plan_again(approved, root, code_of(image, root), installed_revision())
+    named = api_base_url if api_base_url is not None else os.environ.get(BASE_URL_VARIABLE) or None
+    planned = plan_again(approved, root, code_of(image, root), installed_revision(), catalog_url=named)
     attempt = run_attempt()
     check_attempt(attempt, accept_spent_attempts, planned.most_billed_calls)
     place = Workplace(
@@ -76,24 +82,57 @@ def run(
         bundle=bundle,
         environment=os.environ,
         installed=installed_revision(),
-        api_base_url=api_base_url,
         api_key_file=api_key_file,
         resume=resume,
     )
     prepare(planned, place)
+    key = _key_in_file(None if planned.rehearsal else api_key_file)
     _ask_guard(planned, repository, asked=not no_guard)
     measured = measure(
         planned,
         place,
         (attempt, accept_spent_attempts),
-        _carry_out,
+        partial(_carry_out, key=key),
         publication_key=publication_key(),
-        secrets=secret_values(),
+        secrets=[*secret_values(), *([key] if key else [])],
         generated_at=lambda: iso_milliseconds(time.time()),
     )
-    set_outputs(bundle_sha256=measured.sha256, billed_calls=str(measured.spent.billed_calls))
-    add_summary(_run_summary(planned, measured))
-    _print(planned, bundle, measured, format)
+    _hand_over(planned, bundle, measured, format)
+
+
+def _key_in_file(path: str | None) -> str | None:
+    """The catalog key, read once: it is searched for in all that is published."""
+    from discovercall.adapter.isolation import mask_argument
+    from discovercall.contract.credentials import read_api_key
+
+    if path is None:
+        return None
+    key = read_api_key(path, {})
+    mask_argument(path)
+    return key
+
+
+def _hand_over(planned: CadencePlan, bundle: Path, measured: Measured, format: Format) -> None:
+    """Tell what there is now. The bundle is complete and paid for, so nothing here may fail the job."""
+    spent = measured.spent
+    steps: tuple[tuple[str, Callable[[], None]], ...] = (
+        (
+            "step outputs",
+            lambda: set_outputs(bundle_sha256=measured.sha256, billed_calls=str(spent.billed_calls)),
+        ),
+        ("step summary", lambda: add_summary(_run_summary(planned, measured))),
+        ("result", lambda: _print(planned, bundle, measured, format)),
+    )
+    for what, tell in steps:
+        try:
+            tell()
+        except Exception as error:  # whatever it is: a failed step would throw the paid bundle away
+            with contextlib.suppress(OSError, ValueError):
+                print(
+                    f"Warning: the {what} could not be written ({type(error).__name__}: {error}); the bundle"
+                    f" {bundle} is complete, its SHA-256 is {measured.sha256}",
+                    file=sys.stderr,
+                )
 
 
 def _ask_guard(planned: CadencePlan, repository: str | None, *, asked: bool) -> None:
@@ -126,14 +165,21 @@ def _print(planned: CadencePlan, bundle: Path, measured: Measured, format: Forma
         typer.echo(f"Bundle: {bundle}\nSHA-256: {measured.sha256}\nBilled calls: {spent.billed_calls}")
 
 
-def _carry_out(prepared: PreparedRun, options: RunOptions) -> RunResult:
-    """Run the lanes; what that says goes to stderr, for stdout is this command's own result."""
-    import contextlib
+def _carry_out(prepared: PreparedRun, options: RunOptions, *, key: str | None) -> RunResult:
+    """Run the lanes; what that says goes to stderr, for stdout is this command's own result.
 
+    Args:
+        key: the catalog key, where it came from a file; that may be a pipe, so it isn't read again.
+    """
     from discovercall.cli.run import carry_out
+    from discovercall.contract.credentials import API_KEY_VARIABLE
 
+    environment: Mapping[str, str] = os.environ
+    if key is not None:
+        options = replace(options, api_key_file=None)
+        environment = {**os.environ, API_KEY_VARIABLE: key}
     with contextlib.redirect_stdout(sys.stderr):
-        return carry_out(prepared, options)
+        return carry_out(prepared, options, environment)
 
 
 def _run_summary(planned: CadencePlan, measured: Measured) -> str:

@@ -112,6 +112,7 @@ def _facts(approval: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("Release tags", ", ".join(code(tag) for tag in approval["tags"].values()) or "–"),
         ("Task set", f"{code(tasks['file'])}, {tasks['tasks']} tasks, SHA-256 {code(tasks['sha256'])}"),
         ("Discovery limit", str(plan["discovery_limit"])),
+        ("Catalog API", code(plan["api_base_url"])),
         ("Code", f"{plan['code']['kind']} {code(plan['code']['digest'])}"),
         ("Publication policy", code(plan["policy"]["id"])),
         ("Results go to", f"branch {code(plan['branch'])}, as a draft pull request. {approval['drafts']}"),

@@ -130,10 +130,11 @@ def test_the_action_agrees_with_its_script_and_the_docs() -> None:
     assert sorted(names(listed)) == sorted(ACTION["outputs"])
     for name, output in ACTION["outputs"].items():
         assert output["value"] == f"${{{{ steps.cadence.outputs.{name} }}}}"
-    tree = ast.parse((ROOT / "discovercall" / "cli" / "cadence.py").read_text())
+    sources = sorted((ROOT / "discovercall" / "cli").glob("cadence*.py"))
     written = {
         keyword.arg
-        for node in ast.walk(tree)
+        for source in sources
+        for node in ast.walk(ast.parse(source.read_text()))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "set_outputs"
         for keyword in node.keywords
     }
@@ -218,6 +219,7 @@ def test_the_container_is_hardened_and_no_key_is_on_a_command_line(step: Any, tm
     assert "/checkout:ro" in text
     assert "secret" not in text
     assert {"QVERIS_API_KEY", "CODEX_API_KEY", "GITHUB_TOKEN"} <= set(run)
+    assert "QVERIS_BASE_URL" not in run
     assert "ANTHROPIC_API_KEY" not in run
 
 
@@ -228,10 +230,12 @@ def test_keys_go_to_run_alone(step: Any, tmp_path: Path, command: str) -> None:
         "IN_BUNDLE": str(tmp_path / "b"),
         "IN_BUNDLE_SHA256": "e" * 64,
         "IN_BRANCH": "benchmark/x",
+        "QVERIS_BASE_URL": "https://catalog.example/v1",
     }
     done, calls = step(command, **given)
     assert done.returncode == 0, done.stderr
-    assert not {"QVERIS_API_KEY", "CODEX_API_KEY", "ANTHROPIC_API_KEY", "QVERIS_BASE_URL"} & set(calls[-1])
+    assert not {"QVERIS_API_KEY", "CODEX_API_KEY", "ANTHROPIC_API_KEY"} & set(calls[-1])
+    assert ("QVERIS_BASE_URL" in calls[-1]) is (command == "plan")
     assert "-secret" not in " ".join(calls[-1])
     environment = (tmp_path / "log.env").read_text()
     assert "catalog-secret" not in environment

@@ -262,6 +262,27 @@ def test_dispatch_with_a_dropped_answer_starts_exactly_one_run(
     assert len(gh.calls("actions/create-workflow-dispatch")) == 1
 
 
+@pytest.mark.parametrize(
+    "given",
+    [("rehearsal=false",), ("release_sha=" + "9" * 40,), ("image=a", "image=b"), ("Rehearsal=false",)],
+)
+def test_dispatch_takes_no_input_that_says_otherwise(
+    cadence: Cadence, checkout: Checkout, gh: FakeGitHub, given: tuple[str, ...]
+) -> None:
+    gh.seed_run("release.yml", head_sha=checkout.sha)
+    more = [part for value in given for part in ("--input", value)]
+    done = cadence("dispatch", "--release-sha", checkout.sha, "--rehearsal", *more)
+    assert (done.code, "--input" in done.error) == (2, True)
+    assert not gh.dispatches
+
+
+@pytest.mark.parametrize("url", ["http://192.0.2.2:18777", "ftp://x", "https://user:pw@host", "nonsense"])
+def test_the_token_goes_over_https_or_nowhere(cadence: Cadence, checkout: Checkout, url: str) -> None:
+    done = cadence("guard", "--release-sha", checkout.sha, GITHUB_API_URL=url)
+    assert (done.code, "GITHUB_API_URL" in done.error) == (2, True)
+    assert "pw" not in done.error
+
+
 def test_plan_and_guard_print_what_their_schemas_say(cadence: Cadence, checkout: Checkout) -> None:
     done = cadence("plan", "--release-sha", checkout.sha, "--image", IMAGE, "--format", "json")
     assert done.json["plan_digest"] == done.outputs["plan_digest"]

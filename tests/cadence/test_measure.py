@@ -79,9 +79,9 @@ def test_another_version_of_the_program_is_refused(
 
 
 def test_an_api_that_the_policy_does_not_approve_is_refused(plan: CadencePlan, place: Workplace) -> None:
-    elsewhere = replace(place, api_base_url="https://api.example.com/v1")
+    elsewhere = replace(plan, rehearsal=False, catalog_url="https://api.example.com/v1")
     with pytest.raises(RefusedError, match="not approved"):
-        prepare(replace(plan, rehearsal=False), elsewhere)
+        prepare(elsewhere, place)
 
 
 def test_raw_records_stay_outside_the_checkout(plan: CadencePlan, place: Workplace) -> None:

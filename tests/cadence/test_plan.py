@@ -87,6 +87,7 @@ def test_each_reviewed_file_is_in_the_digest(
         {"rehearsal": True},
         {"code": Code("image", "sha256:" + "b" * 64)},
         {"toolkit_revision": "0" * 40},
+        {"catalog_url": "https://other.example/v1"},
     ],
 )
 def test_so_is_everything_else(root: Path, checkout: Checkout, other: dict[str, Any]) -> None:

@@ -35,12 +35,18 @@ def real(plan: CadencePlan) -> CadencePlan:
 @pytest.fixture(scope="module")
 def files(measured: Path, real: CadencePlan, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """Pairs of the measured records as if a real API and the configured model had been behind them."""
-    folder = tmp_path_factory.mktemp("real")
+    return publish_as_real(measured, real, tmp_path_factory.mktemp("real"), (API, API))
+
+
+def publish_as_real(
+    measured: Path, real: CadencePlan, folder: Path, apis: tuple[str, str]
+) -> dict[str, bytes]:
     model = configured_revision(real.inputs.config.configured_model, real.toolkit_revision)
-    for name, stem in zip(("reference.jsonl", "configured-model.jsonl"), real.stems, strict=True):
+    lanes = ("reference.jsonl", "configured-model.jsonl")
+    for name, stem, api in zip(lanes, real.stems, apis, strict=True):
         records = read_objects(measured / "private" / name)
         for record in records:
-            record["metadata"]["api_base_url"] = API
+            record["metadata"]["api_base_url"] = api
             if name.startswith("configured"):
                 record["metadata"]["adapter_revision"] = model
         policy, tasks = real.inputs.policy, real.inputs.task_set
@@ -108,6 +114,20 @@ def test_committed_results_and_pages_agree(
     assert planned.code == 0, planned.error
     assert "Compared with `2026-05-04-gpt-5.5-configured-release-" in planned.summary
     assert "Nothing that the pair names differs" in planned.summary
+
+
+OTHER = "https://other.example/v1"
+
+
+@pytest.mark.parametrize(("apis", "says"), [((OTHER, OTHER), "api_base_url"), ((API, OTHER), "two APIs")])
+def test_results_of_another_api_than_the_plans_are_refused(
+    measured: Path, real: CadencePlan, tmp_path: Path, apis: tuple[str, str], says: str
+) -> None:
+    policy = replace(real.inputs.policy, approved_urls=real.inputs.policy.approved_urls | {OTHER})
+    approving = replace(real, inputs=replace(real.inputs, policy=policy))
+    found = publish_as_real(measured, approving, tmp_path, apis)
+    with pytest.raises(RefusedError, match=says):
+        check_provenance(read_results(found, approving.stems, approving.inputs), approving)
 
 
 def test_a_real_bundle_is_no_rehearsal(files: dict[str, bytes], real: CadencePlan, plan: CadencePlan) -> None:

@@ -1,0 +1,52 @@
+"""What would keep a plan's results from being published, told before anything is paid for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from discovercall.cadence.evidence import configured_revisions, reference_revisions
+from discovercall.cadence.names import parse_stem
+from discovercall.cadence.plan import CadencePlan
+from discovercall.foundation.ecmascript import is_safe
+from discovercall.foundation.errors import InputError, RefusedError
+from discovercall.publication.fields import TEXT_LIMIT
+from discovercall.publication.pair import Pair
+from discovercall.publication.secret_scan import SecretScanner
+
+
+def check_foreseeable(plan: CadencePlan, secrets: Iterable[str] = ()) -> None:
+    """Refuse a plan whose results would be refused by publication for what the plan itself says.
+
+    Args:
+        secrets: values that nothing published may hold.
+
+    Raises:
+        InputError: a name in `cadence.json` that makes stems or revisions that can't be published.
+        RefusedError: an API that the policy doesn't approve, or text that holds or looks like a secret.
+    """
+    config = f"{plan.inputs.root}/cadence.json"
+    for configured, stem in enumerate(plan.stems):
+        parts = parse_stem(stem)
+        known = int(plan.inputs.config.task_version[1:])
+        if parts is None or parts.configured is not bool(configured) or Pair(Path(), stem).version != known:
+            raise InputError(
+                f"makes the result stem {stem[:60]}… of {len(stem)} characters, which is no name of a pair",
+                where=f"{config}: configured_model.model",
+                fix="name the model in fewer characters",
+            )
+    revisions = (*reference_revisions(plan), *configured_revisions(plan))
+    if any(not is_safe(revision, TEXT_LIMIT) for revision in revisions):
+        raise InputError(
+            f"and reasoning_effort make an adapter revision of more than {TEXT_LIMIT} characters, which no"
+            " public record may have",
+            where=f"{config}: configured_model.cli_version",
+            fix="name both in fewer characters",
+        )
+    if not plan.rehearsal and not plan.inputs.policy.approves_url(plan.api_base_url, rehearsal=False):
+        raise RefusedError(
+            f"{plan.api_base_url} is not approved by the policy, so nothing could be published",
+            where="plan: api_base_url",
+            fix=f"name an approved catalog, or have {plan.inputs.policy_path} approve this one",
+        )
+    SecretScanner(secrets, shapes=True).check([plan.document(), *revisions], "plan")
