@@ -17,6 +17,7 @@ from discovercall.cadence.evidence import (
     reference_revisions,
 )
 from discovercall.cadence.foresight import check_foreseeable
+from discovercall.cadence.names import check_day
 from discovercall.cadence.plan import STAND_IN, CadencePlan
 from discovercall.contract.execution import RunResult
 from discovercall.contract.lane_options import LaneOptions
@@ -206,14 +207,17 @@ def measure(
         carry_out: runs a prepared plan to its end.
         publication_key: 32 bytes for keyed digests, of both lanes, not kept.
         secrets: values that nothing published may hold.
-        generated_at: tells the time.
+        generated_at: tells the time in UTC, as in `2026-05-04T12:00:00.000Z`.
 
     Raises:
+        InputError: something is wrong before the first request, see `prepare`.
         RefusedError: the run did not finish, or its records can't be published.
     """
     hidden = list(secrets)
     prepared, options = prepare(plan, place)
     check_foreseeable(plan, hidden)
+    if not place.resume:
+        check_day(plan.date, generated_at()[:10])
     outcome = carry_out(prepared, options)
     if outcome.interrupted or outcome.finished < outcome.planned:
         raise RefusedError(

@@ -10,6 +10,8 @@ from discovercall.foundation.errors import InputError
 
 LABEL = "benchmark"
 REHEARSAL_LABEL = "benchmark-rehearsal"
+MOST_DAYS = 62
+"""Days that may lie between a plan and its first trial: an approval can wait for 30 of them."""
 _SHA = re.compile(r"[0-9a-f]{40}")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _NOT_IN_STEMS = re.compile(r"[^0-9A-Za-z.-]")
@@ -64,6 +66,35 @@ def check_date(text: str, where: str = "--date") -> str:
     raise InputError("must be a day that exists, written YYYY-MM-DD", where=where)
 
 
+def days_between(earlier: str, later: str) -> int:
+    """Whole days from one day to another, both written YYYY-MM-DD."""
+    return (Date.fromisoformat(later) - Date.fromisoformat(earlier)).days
+
+
+def check_day(date: str, today: str) -> None:
+    """Refuse a plan's day that results measured today could not be named by.
+
+    Args:
+        date: of the plan, a day that exists.
+        today: in UTC.
+
+    Raises:
+        InputError: it is still to come, or long past.
+    """
+    if not 0 <= days_between(date, today) <= MOST_DAYS:
+        raise InputError(
+            f"{date} is none of the last {MOST_DAYS} days up to {today} (UTC), so it can't name what is"
+            " measured now",
+            where="plan: date",
+            fix="plan again with today's date",
+        )
+
+
+def model_in_stem(model: str) -> str:
+    """A model's name as a stem has it."""
+    return _NOT_IN_STEMS.sub("-", model)
+
+
 def branch_name(release_sha: str, *, rehearsal: bool) -> str:
     """The only branch that a run of this release may make."""
     return f"benchmark/{'rehearsal' if rehearsal else 'cadence'}-{release_sha[:12]}"
@@ -87,10 +118,9 @@ def result_stem(
     date: str, model: str, release_sha: str, version: str, *, configured: bool, rehearsal: bool
 ) -> str:
     """File stem of one lane's pair."""
-    safe = _NOT_IN_STEMS.sub("-", model)
     middle = "-configured" if configured else ""
     end = "-rehearsal" if rehearsal else ""
-    return f"{date}-{safe}{middle}-release-{release_sha[:12]}{end}-{version}"
+    return f"{date}-{model_in_stem(model)}{middle}-release-{release_sha[:12]}{end}-{version}"
 
 
 def parse_stem(stem: str) -> Stem | None:

@@ -34,7 +34,7 @@ def plan(
     release_sha: ReleaseSha,
     rehearsal: Rehearsal = False,
     date: Annotated[
-        str | None, typer.Option(help="Day that names the results; today (UTC) by default.")
+        str | None, typer.Option(help="Day that names the results: today (UTC) by default, or one before.")
     ] = None,
     image: Image = None,
     out: Annotated[Path | None, typer.Option(help="File for the plan.")] = None,
@@ -54,7 +54,7 @@ def plan(
     from discovercall.cadence.approval import gather_approval
     from discovercall.cadence.code import code_of
     from discovercall.cadence.foresight import check_foreseeable
-    from discovercall.cadence.names import check_release_sha
+    from discovercall.cadence.names import check_day, check_release_sha
     from discovercall.cadence.plan import make_plan, read_inputs, resolve_code_revision
     from discovercall.cadence.release import check_release
     from discovercall.contract.options import BASE_URL_VARIABLE
@@ -63,16 +63,18 @@ def plan(
 
     check_release_sha(release_sha)
     inputs = read_inputs(root)
+    today = time.strftime("%Y-%m-%d", time.gmtime())
     planned = make_plan(
         inputs,
         release_sha=release_sha,
-        date=date or time.strftime("%Y-%m-%d", time.gmtime()),
+        date=date or today,
         rehearsal=rehearsal,
         code=code_of(image, root),
         toolkit_revision=resolve_code_revision(installed_revision(), release_sha, rehearsal=rehearsal),
         catalog_url=api_base_url if api_base_url is not None else os.environ.get(BASE_URL_VARIABLE) or None,
     )
     check_foreseeable(planned, secret_values())
+    check_day(planned.date, today)
     github = github_client(repository)
     tags = check_release(github, release_sha, inputs.config.release_tags)
     approval = gather_approval(

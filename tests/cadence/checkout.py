@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from tests.support.github.fake_github import FakeGitHub
 ROOT = Path(__file__).resolve().parents[2]
 REPOSITORY = "acme/benchmark"
 IMAGE = f"ghcr.io/acme/discovercall@sha256:{'a' * 64}"
-DATE = "2026-05-04"
+DATE = time.strftime("%Y-%m-%d", time.gmtime())
 _PARTS = ("adapters", "discovercall", "schemas", "tasks", "requirements")
 _FILES = ("Dockerfile", "cadence.json", "publication-policy.json", "pyproject.toml", "hatch_build.py")
 GIT = ("git", "-c", "user.name=Test", "-c", "user.email=test@example.com", "-c", "commit.gpgsign=false")

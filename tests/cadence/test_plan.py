@@ -83,7 +83,7 @@ def test_each_reviewed_file_is_in_the_digest(
     "other",
     [
         {"release_sha": "0" * 40},
-        {"date": "2026-05-05"},
+        {"date": "2001-05-05"},
         {"rehearsal": True},
         {"code": Code("image", "sha256:" + "b" * 64)},
         {"toolkit_revision": "0" * 40},

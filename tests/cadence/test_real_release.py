@@ -20,7 +20,7 @@ from discovercall.foundation.errors import RefusedError
 from discovercall.foundation.jsonl import read_objects
 from discovercall.publication.pair import Pair
 from discovercall.publication.publishing import prepare_pair, publish
-from tests.cadence.checkout import Checkout
+from tests.cadence.checkout import DATE, Checkout
 from tests.cadence.conftest import Outcome
 from tests.support.github.fake_github import FakeGitHub
 
@@ -52,7 +52,7 @@ def publish_as_real(
         policy, tasks = real.inputs.policy, real.inputs.task_set
         prepared = prepare_pair(
             Pair(folder, stem), records, policy, tasks, key=b"k" * 32, secrets=(),
-            generated_at="2026-12-31T00:00:00.000Z",
+            generated_at="9999-12-31T00:00:00.000Z",
         )  # fmt: skip
         publish(prepared, policy, tasks)
     return {name: (folder / name).read_bytes() for name in pair_names(real.stems)}
@@ -112,7 +112,7 @@ def test_committed_results_and_pages_agree(
         "plan", "--release-sha", checkout.sha, "--root", root, "--image", f"x@sha256:{'a' * 64}"
     )
     assert planned.code == 0, planned.error
-    assert "Compared with `2026-05-04-gpt-5.5-configured-release-" in planned.summary
+    assert f"Compared with `{DATE}-gpt-5.5-configured-release-" in planned.summary
     assert "Nothing that the pair names differs" in planned.summary
 
 
