@@ -39,7 +39,7 @@ class _Spent(_Strict):
     attempt: Annotated[int, Field(ge=1)]
     accepted_attempts: Annotated[int, Field(ge=0)]
     billed_calls: Annotated[int, Field(ge=0)]
-    credits: Annotated[float, Field(ge=0)]
+    credits: Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class _Manifest(_Strict):

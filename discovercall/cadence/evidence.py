@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discovercall.cadence.config import ConfiguredModel, Reference
 from discovercall.cadence.names import MOST_DAYS, days_between, model_in_stem, parse_stem
@@ -14,6 +15,9 @@ from discovercall.foundation.ecma_json import decode
 from discovercall.foundation.errors import RefusedError
 from discovercall.publication.pair import RUNS_SUFFIX, SUMMARY_SUFFIX, Pair
 from discovercall.publication.verification import PairFiles, verify_pair
+
+if TYPE_CHECKING:
+    from discovercall.cadence.bundle import Spent
 
 LANES = ("reference", "configured-model")
 METHODOLOGY = "discover-call-v2"
@@ -166,6 +170,26 @@ def check_provenance(results: Results, plan: CadencePlan) -> None:
             if found not in allowed:
                 wanted = " or ".join(str(value) for value in allowed)
                 raise RefusedError(f"is {found}, the plan says {wanted}", where=f"{lane.stem}: {field}")
+
+
+def check_spent(results: Results, plan: CadencePlan, spent: Spent, where: str) -> None:
+    """Refuse a cost that the records or the plan contradict.
+
+    Args:
+        where: what says it.
+
+    Raises:
+        RefusedError: fewer calls than the records show, more than were approved, or numbers that can't be.
+    """
+    attempted = sum(record["call"]["attempted"] for lane in results.lanes for record in lane.records)
+    if not attempted <= spent.billed_calls <= plan.most_billed_calls:
+        raise RefusedError(
+            f"says {spent.billed_calls} billed calls; the records show {attempted}, the plan allows"
+            f" {plan.most_billed_calls}",
+            where=where,
+        )
+    if spent.attempt < 1 or spent.accepted_attempts < 0 or not 0 <= spent.credits < math.inf:
+        raise RefusedError("says a cost that can't be", where=where)
 
 
 def _expectations(lane: LaneResult, plan: CadencePlan) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:

@@ -9,7 +9,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
+from urllib.parse import quote
+
+from pydantic import AfterValidator, ConfigDict
+from pydantic.dataclasses import dataclass as checked_dataclass
 
 from discovercall.cadence.guard import PullRequest
 from discovercall.cadence.problems import (
@@ -24,19 +28,39 @@ from discovercall.cadence.problems import (
 from discovercall.foundation.errors import InputError
 
 if TYPE_CHECKING:
-    from github.GitRef import GitRef
-    from github.PullRequest import PullRequest as PyGithubPull
+    from github.GitTag import GitTag
     from github.Repository import Repository as PyGithubRepository
-    from github.Workflow import Workflow
 
 API_VERSION = "2022-11-28"
 READ_TRIES = 4
 RECENT_PULLS = 300
 RECENT_RUNS = 300
+MOST_REFS = 10_000
 _PAGE = 100
 _TIMEOUT_SECONDS = 30
 _LONGEST_TAG_CHAIN = 10
+# What PyGithub, or looking at its objects, fails with where an answer isn't what GitHub describes.
+_UNREADABLE = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+_STRICT = ConfigDict(strict=True)
 T = TypeVar("T")
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("no text")
+    value.encode()  # a lone surrogate is no text either
+    return value
+
+
+_Text = Annotated[str, AfterValidator(_text)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,37 +80,53 @@ class Access:
     paced: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@checked_dataclass(frozen=True, slots=True, config=_STRICT)
 class RepositoryFacts:
     """What the cadence needs to know of the repository."""
 
     id: int
-    full_name: str
-    owner: str
-    default_branch: str
+    full_name: _Text
+    owner: _Text
+    default_branch: _Text
     private: bool
-    url: str
+    url: _Text
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
-    """A commit of the repository, its files by path with their blob ids."""
+@checked_dataclass(frozen=True, slots=True, config=_STRICT)
+class Ref:
+    """A branch or tag, its name whole; `kind` is `tag` for an annotated tag, else what it points to."""
 
+    name: _Text
+    kind: _Text
+    sha: _Text
+
+
+class Entry(NamedTuple):
+    """What a tree has at a path: mode as git writes it, and the id of the blob or of a submodule's commit."""
+
+    mode: str
     sha: str
-    tree: str
-    parents: tuple[str, ...]
-    message: str
 
 
-@dataclass(frozen=True, slots=True)
+@checked_dataclass(frozen=True, slots=True, config=_STRICT)
+class Commit:
+    """A commit of the repository."""
+
+    sha: _Text
+    tree: _Text
+    parents: tuple[_Text, ...]
+    message: _Text
+
+
+@checked_dataclass(frozen=True, slots=True, config=_STRICT)
 class WorkflowRun:
     """One run of a workflow."""
 
     id: int
-    title: str
-    status: str
-    conclusion: str | None
-    url: str
+    title: _Text
+    status: _Text | None
+    conclusion: _Text | None
+    url: _Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,16 +174,13 @@ class GitHub:
             seconds_between_requests=0,
             seconds_between_writes=1.0 if access.paced else 0,
         )
-        self._repo: PyGithubRepository | None = None
+        self._known: tuple[PyGithubRepository, RepositoryFacts] | None = None
 
     # Reads
 
     def repository(self) -> RepositoryFacts:
         """The repository itself."""
-        repo = self._repository()
-        return RepositoryFacts(
-            repo.id, repo.full_name, repo.owner.login, repo.default_branch, repo.private, repo.html_url
-        )
+        return self._told()[1]
 
     def pulls(self, branch: str) -> list[PullRequest]:
         """Every pull request that may have this head.
@@ -151,15 +188,15 @@ class GitHub:
         Asked twice, by head and among the recent ones, for the head filter has been seen to answer with
         nothing although there was one, and with everything.
         """
-        repo = self._repository()
+        owner = self.repository().owner
 
         def by_head() -> list[PullRequest]:
-            found = repo.get_pulls(state="all", head=f"{repo.owner.login}:{branch}")
-            return [_pull(pull) for pull in _first(found, RECENT_PULLS)]
+            wanted = {"state": "all", "head": f"{owner}:{branch}"}
+            return [_pull(row) for row in self._rows("/pulls", wanted, RECENT_PULLS)]
 
         def recent() -> list[PullRequest]:
-            found = repo.get_pulls(state="all", sort="created", direction="desc")
-            return [_pull(pull) for pull in _first(found, RECENT_PULLS)]
+            wanted = {"state": "all", "sort": "created", "direction": "desc"}
+            return [_pull(row) for row in self._rows("/pulls", wanted, RECENT_PULLS)]
 
         scope = ("list pull requests", "pull-requests: read")
         both = [*self._read(by_head, *scope), *self._read(recent, *scope)]
@@ -168,7 +205,7 @@ class GitHub:
 
     def branches(self, prefix: str) -> dict[str, str]:
         """Commits of all branches whose name starts so, by name."""
-        return {ref.ref.removeprefix("refs/heads/"): ref.object.sha for ref in self._refs(f"heads/{prefix}")}
+        return {ref.name.removeprefix("refs/heads/"): ref.sha for ref in self._refs(f"heads/{prefix}")}
 
     def branch_commit(self, branch: str) -> str | None:
         """The commit of exactly this branch; None where there is none."""
@@ -177,8 +214,7 @@ class GitHub:
     def tags(self, prefix: str) -> list[tuple[str, str, str]]:
         """Tags whose name starts so: name, kind (`tag` for an annotated one, else `commit`) and id."""
         return [
-            (ref.ref.removeprefix("refs/tags/"), ref.object.type, ref.object.sha)
-            for ref in self._refs(f"tags/{prefix}")
+            (ref.name.removeprefix("refs/tags/"), ref.kind, ref.sha) for ref in self._refs(f"tags/{prefix}")
         ]
 
     def peel(self, tag_sha: str) -> str | None:
@@ -188,46 +224,65 @@ class GitHub:
         for _ in range(_LONGEST_TAG_CHAIN):
             if kind != "tag":
                 break
-            tag = self._read(lambda sha=sha: repo.get_git_tag(sha), "read tags", "contents: read")  # type: ignore[misc]
-            kind, sha = tag.object.type, tag.object.sha
+            named = self._read(lambda sha=sha: _tagged(repo.get_git_tag(sha)), "read tags", "contents: read")  # type: ignore[misc]
+            kind, sha = named.kind, named.sha
         return sha if kind == "commit" else None
 
     def is_ancestor(self, sha: str, branch: str) -> bool:
         """Whether a commit is the branch's tip or behind it."""
         repo = self._repository()
         try:
-            comparison = self._try_read(lambda: repo.compare(branch, sha))
+            status = self._try_read(lambda: _text(repo.compare(branch, sha).status))
         except GitHubError as error:
             if error.failure.status in (404, 422):
                 return False
             raise self._refusal(error.failure, "compare commits", "contents: read") from None
-        return comparison.status in ("behind", "identical")
+        return status in ("behind", "identical")
 
     def commit(self, sha: str) -> Commit:
         """A commit."""
         repo = self._repository()
-        found = self._read(lambda: repo.get_git_commit(sha), "read commits", "contents: read")
-        return Commit(found.sha, found.tree.sha, tuple(parent.sha for parent in found.parents), found.message)
 
-    def files(self, tree_sha: str) -> dict[str, str]:
-        """Blob ids of a tree's files by path.
+        def found() -> Commit:
+            told = repo.get_git_commit(sha)
+            return Commit(told.sha, told.tree.sha, tuple(parent.sha for parent in told.parents), told.message)
+
+        return self._read(found, "read commits", "contents: read")
+
+    def files(self, tree_sha: str) -> dict[str, Entry]:
+        """A tree's files, links and submodules by path.
 
         Raises:
             InputError: the tree is too large to be listed.
         """
         repo = self._repository()
-        tree = self._read(lambda: repo.get_git_tree(tree_sha, recursive=True), "read files", "contents: read")
-        if tree.raw_data.get("truncated"):
+
+        def listed() -> tuple[dict[str, Entry], bool]:
+            tree = repo.get_git_tree(tree_sha, recursive=True)
+            entries = {
+                _text(entry.path): Entry(_text(entry.mode), _text(entry.sha))
+                for entry in tree.tree
+                if _text(entry.type) != "tree"
+            }
+            return entries, bool(tree.raw_data.get("truncated"))
+
+        entries, truncated = self._read(listed, "read files", "contents: read")
+        if truncated:
             raise InputError("the repository has too many files to be listed", where="GitHub")
-        return {entry.path: entry.sha for entry in tree.tree if entry.type == "blob"}
+        return entries
 
     def blob(self, sha: str) -> bytes:
         """Content of a file."""
         import base64
 
         repo = self._repository()
-        found = self._read(lambda: repo.get_git_blob(sha), "read files", "contents: read")
-        return base64.b64decode(found.content) if found.encoding == "base64" else found.content.encode()
+
+        def content() -> bytes:
+            found = repo.get_git_blob(sha)
+            text = _text(found.content)
+            return base64.b64decode(text) if found.encoding == "base64" else text.encode()
+
+        return self._read(content, "read files", "contents: read")
 
     def runs(self, workflow: str, *, head_sha: str | None = None) -> list[WorkflowRun]:
         """The newest runs of a workflow.
@@ -236,13 +291,15 @@ class GitHub:
             workflow: its file name.
             head_sha: only those of this commit.
         """
-        handle = self._workflow(workflow)
+        wanted = {"head_sha": head_sha} if head_sha else {}
 
         def listed() -> list[WorkflowRun]:
-            found = handle.get_runs(head_sha=head_sha) if head_sha else handle.get_runs()
+            path = f"/actions/workflows/{quote(workflow, safe='')}/runs"
             return [
-                WorkflowRun(run.id, run.display_title, run.status, run.conclusion, run.html_url)
-                for run in _first(found, RECENT_RUNS)
+                WorkflowRun(
+                    row["id"], row["display_title"], row["status"], row["conclusion"], row["html_url"]
+                )
+                for row in self._rows(path, wanted, RECENT_RUNS, name="workflow_runs")
             ]
 
         return self._read(listed, f"list runs of {workflow}", "actions: read")
@@ -263,7 +320,7 @@ class GitHub:
         base = self._read(lambda: repo.get_git_commit(parent.sha), "read commits", "contents: read")
         tree = self._write(lambda: repo.create_git_tree(elements, base.tree))
         # Without author and committer GitHub can sign the commit, which rulesets may ask for.
-        return self._write(lambda: repo.create_git_commit(message, tree, [base])).sha
+        return self._write(lambda: _text(repo.create_git_commit(message, tree, [base]).sha))
 
     def create_branch(self, branch: str, sha: str) -> None:
         """Make a branch; an existing one is never moved."""
@@ -273,11 +330,13 @@ class GitHub:
     def open_draft(self, *, branch: str, base: str, title: str, body: str) -> PullRequest:
         """Open a draft pull request."""
         repo = self._repository()
-        return _pull(
-            self._write(
-                lambda: repo.create_pull(
-                    base, branch, title=title, body=body, draft=True, maintainer_can_modify=False
-                )
+        wanted = {
+            "title": title, "body": body, "head": branch, "base": base,
+            "draft": True, "maintainer_can_modify": False,
+        }  # fmt: skip
+        return self._write(
+            lambda: _pull(
+                self._client.requester.requestJsonAndCheck("POST", f"{repo.url}/pulls", input=wanted)[1]
             )
         )
 
@@ -291,30 +350,58 @@ class GitHub:
 
     def dispatch(self, workflow: str, ref: str, inputs: Mapping[str, str]) -> None:
         """Start a workflow."""
-        handle = self._workflow(workflow)
-        # By default it answers False to an error and says nothing.
-        self._write(lambda: handle.create_dispatch(ref, dict(inputs), throw=True))
+        url = f"{self._repository().url}/actions/workflows/{quote(workflow, safe='')}/dispatches"
+        wanted = {"ref": ref, "inputs": dict(inputs)}
+        self._write(lambda: self._client.requester.requestJsonAndCheck("POST", url, input=wanted))
 
     # Helpers
 
     def _repository(self) -> PyGithubRepository:
-        if self._repo is None:
-            self._repo = self._read(
-                lambda: self._client.get_repo(self._access.repository),
-                f"read {self._access.repository}",
-                "contents: read",
+        return self._told()[0]
+
+    def _told(self) -> tuple[PyGithubRepository, RepositoryFacts]:
+        def told() -> tuple[PyGithubRepository, RepositoryFacts]:
+            repo = self._client.get_repo(self._access.repository)
+            return repo, RepositoryFacts(
+                repo.id, repo.full_name, repo.owner.login, repo.default_branch, repo.private, repo.html_url
             )
-        return self._repo
 
-    def _refs(self, start: str) -> list[GitRef]:
-        repo = self._repository()
-        return self._read(
-            lambda: list(repo.get_git_matching_refs(start)), "list branches and tags", "contents: read"
-        )
+        if self._known is None:
+            self._known = self._read(told, f"read {self._access.repository}", "contents: read")
+        return self._known
 
-    def _workflow(self, name: str) -> Workflow:
-        repo = self._repository()
-        return self._read(lambda: repo.get_workflow(name), f"find the workflow {name}", "actions: read")
+    def _refs(self, start: str) -> list[Ref]:
+        def listed() -> list[Ref]:
+            path = f"/git/matching-refs/{quote(start, safe='')}"
+            found = self._rows(path, {}, MOST_REFS)
+            if len(found) == MOST_REFS:
+                raise ValueError("too many to be sure that one is missing")
+            return [Ref(row["ref"], row["object"]["type"], row["object"]["sha"]) for row in found]
+
+        return self._read(listed, "list branches and tags", "contents: read")
+
+    def _rows(
+        self, path: str, wanted: Mapping[str, str], most: int, *, name: str | None = None
+    ) -> list[dict[str, Any]]:
+        """The first rows of a list, over its pages.
+
+        PyGithub's own lists take `null`, or an object without rows, for an empty list: a guard that believes
+        it would let a run be paid twice.
+
+        Args:
+            name: of the member that holds the rows, where the answer is an object.
+        """
+        url, rows = f"{self._repository().url}{path}", []
+        for page in range(1, -(-most // _PAGE) + 1):
+            parameters = {**wanted, "per_page": _PAGE, **({"page": page} if page > 1 else {})}
+            headers, data = self._client.requester.requestJsonAndCheck("GET", url, parameters=parameters)
+            found = data if name is None else data[name]
+            if not isinstance(found, list):
+                raise TypeError("no list")
+            rows += found
+            if 'rel="next"' not in headers.get("link", ""):
+                break
+        return rows[:most]
 
     def _read(self, request: Callable[[], T], doing: str, permission: str) -> T:
         try:
@@ -361,26 +448,29 @@ class GitHub:
         except requests.RequestException as error:
             # Its text may hold header values, so only its kind is told.
             raise GitHubError(Failure(None, f"no answer: {type(error).__name__}", {})) from None
+        except (self._library.BadAttributeException, *_UNREADABLE) as error:
+            # A page of a proxy, half an answer, other types: nothing that GitHub says.
+            raise GitHubError(
+                Failure(None, f"no answer that can be read: {type(error).__name__}", {})
+            ) from None
 
 
-def _first(found: Iterable[T], most: int) -> Iterable[T]:
-    from itertools import islice
-
-    return islice(found, most)
+def _tagged(tag: GitTag) -> Ref:
+    return Ref(tag.tag, tag.object.type, tag.object.sha)
 
 
-def _pull(pull: PyGithubPull) -> PullRequest:
-    # Only attributes that a list's rows have: any other, and raw_data, would cost a request a row.
-    repository = pull.head.repo
+def _pull(row: Mapping[str, Any]) -> PullRequest:
+    head = row["head"]
+    repository = head["repo"]
     return PullRequest(
-        number=pull.number,
-        url=pull.html_url,
-        head_ref=pull.head.ref,
-        head_repository_id=repository.id if repository is not None else None,
-        head_sha=pull.head.sha,
-        base_ref=pull.base.ref,
-        state=pull.state,
-        merged=pull.merged_at is not None,
-        draft=pull.draft,
-        labels=tuple(label.name for label in pull.labels),
+        number=row["number"],
+        url=_text(row["html_url"]),
+        head_ref=_text(head["ref"]),
+        head_repository_id=repository["id"] if repository is not None else None,
+        head_sha=head["sha"],
+        base_ref=row["base"]["ref"],
+        state=row["state"],
+        merged=row["merged_at"] is not None,
+        draft=row.get("draft") is True,
+        labels=tuple(_text(label["name"]) for label in row["labels"]),
     )

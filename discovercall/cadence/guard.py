@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from pydantic import ConfigDict
+from pydantic.dataclasses import dataclass as checked_dataclass
+
 from discovercall.foundation.errors import InputError, RefusedError
 
 
@@ -16,9 +19,9 @@ class Verdict(StrEnum):
     SKIP = "skip"
 
 
-@dataclass(frozen=True, slots=True)
+@checked_dataclass(frozen=True, slots=True, config=ConfigDict(strict=True))
 class PullRequest:
-    """A pull request as far as the guard looks at it.
+    """A pull request as far as the guard looks at it; made from any other types it is a ValueError.
 
     Args:
         head_repository_id: None where GitHub names none, as for a deleted fork.

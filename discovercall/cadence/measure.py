@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -243,7 +244,9 @@ def measure(
     results = read_results({name: (place.bundle / name).read_bytes() for name in names}, plan.stems, inputs)
     check_provenance(results, plan)
     attempt, accepted = attempts
-    spent = Spent(attempt, accepted, outcome.billed, float(outcome.credits))
+    # The sum of what an API reports has no bound; what was paid for is handed over all the same.
+    credits = min(float(outcome.credits), sys.float_info.max)
+    spent = Spent(attempt, accepted, outcome.billed, credits)
     sha256 = write_manifest(place.bundle, plan.document(), plan.digest, spent, names)
     read_bundle(place.bundle, expected_sha256=sha256)
     return Measured(results, spent, sha256)

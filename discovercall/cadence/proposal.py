@@ -8,8 +8,8 @@ from typing import Any
 
 from discovercall.cadence.bundle import Bundle
 from discovercall.cadence.document import RunFacts, release_report
-from discovercall.cadence.evidence import Results, check_provenance, read_results
-from discovercall.cadence.github import GitHub, RepositoryFacts
+from discovercall.cadence.evidence import Results, check_provenance, check_spent, read_results
+from discovercall.cadence.github import Entry, GitHub, RepositoryFacts
 from discovercall.cadence.guard import PullRequest, own_pulls
 from discovercall.cadence.headline import RESULTS, headline_pages
 from discovercall.cadence.names import LABEL, REHEARSAL_LABEL, pull_title
@@ -67,6 +67,7 @@ def results_of_bundle(bundle: Bundle, plan: CadencePlan) -> Results:
     check_same_plan(bundle.plan, plan)
     results = read_results(bundle.files, plan.stems, plan.inputs)
     check_provenance(results, plan)
+    check_spent(results, plan, bundle.spent, "bundle")
     return results
 
 
@@ -100,7 +101,9 @@ def make_proposal(
 
 def commit_message(plan: CadencePlan, facts: RunFacts) -> str:
     """The commit's message; its trailers let `recover` go on from the branch alone."""
-    trailers = [f"Release-Sha: {plan.release_sha}", f"Plan-Digest: {facts.plan_digest}"]
+    trailers = [f"Release-Sha: {plan.release_sha}"]
+    if facts.plan_digest:
+        trailers.append(f"Plan-Digest: {facts.plan_digest}")
     if facts.bundle_sha256:
         trailers.append(f"Bundle-Sha256: {facts.bundle_sha256}")
     if facts.spent:
@@ -159,7 +162,7 @@ def propose(github: GitHub, proposal: Proposal) -> Proposed:
         return Proposed(existing, made=False)
     if tip is None:
         _commit(github, repository, proposal)
-    elif not holds(github, tip, proposal.files):
+    elif not holds(github, repository, tip, proposal.files):
         raise ref_exists(proposal.branch)
     if existing is not None:
         return Proposed(existing, made=False, warning=_label(github, existing, proposal))
@@ -178,17 +181,39 @@ def _existing_pull(github: GitHub, repository: RepositoryFacts, branch: str) -> 
     return own[0] if own else None
 
 
-def holds(github: GitHub, commit_sha: str, files: Mapping[str, str]) -> bool:
-    """Whether a commit holds exactly these texts at these paths."""
+def holds(github: GitHub, repository: RepositoryFacts, commit_sha: str, files: Mapping[str, str]) -> bool:
+    """Whether a commit puts exactly these texts at these paths onto the default branch, and nothing else."""
+    now, changed = changes_of(github, repository, commit_sha)
+    return (
+        changed is not None
+        and changed <= set(files)
+        and all(now.get(path) == plain_file(text) for path, text in files.items())
+    )
+
+
+def plain_file(text: str) -> Entry:
+    """What a tree has of a plain file with this text."""
     import hashlib
 
-    found = github.files(github.commit(commit_sha).tree)
-    for path, text in files.items():
-        data = text.encode()
-        wanted = hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
-        if found.get(path) != wanted:
-            return False
-    return True
+    data = text.encode()
+    digest = hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False)
+    return Entry("100644", digest.hexdigest())
+
+
+def changes_of(
+    github: GitHub, repository: RepositoryFacts, commit_sha: str
+) -> tuple[dict[str, Entry], set[str] | None]:
+    """What a commit's tree holds, and at which paths that differs from its parent's.
+
+    Returns:
+        The tree's entries by path; the paths are None where it isn't one commit on the default branch.
+    """
+    commit = github.commit(commit_sha)
+    now = github.files(commit.tree)
+    if len(commit.parents) != 1 or not github.is_ancestor(commit.parents[0], repository.default_branch):
+        return now, None
+    before = github.files(github.commit(commit.parents[0]).tree)
+    return now, {path for path in {*now, *before} if now.get(path) != before.get(path)}
 
 
 def _commit(github: GitHub, repository: RepositoryFacts, proposal: Proposal) -> None:
@@ -202,7 +227,7 @@ def _commit(github: GitHub, repository: RepositoryFacts, proposal: Proposal) -> 
         github.create_branch(proposal.branch, sha)
     except GitHubError as error:
         there = github.branch_commit(proposal.branch)
-        if there is not None and (there == sha or holds(github, there, proposal.files)):
+        if there is not None and (there == sha or holds(github, repository, there, proposal.files)):
             return
         doing = f"make the branch {proposal.branch}"
         if there is None and error.failure.may_have_happened:

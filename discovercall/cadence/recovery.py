@@ -3,21 +3,50 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from discovercall.cadence.bundle import Spent
 from discovercall.cadence.code import Code
 from discovercall.cadence.document import RunFacts
-from discovercall.cadence.evidence import Results, check_provenance, pair_names, read_results
+from discovercall.cadence.evidence import (
+    Results,
+    check_provenance,
+    check_spent,
+    pair_names,
+    read_results,
+)
 from discovercall.cadence.github import GitHub
 from discovercall.cadence.headline import RESULTS, page_path
 from discovercall.cadence.names import Stem, parse_branch, parse_stem
 from discovercall.cadence.plan import CadencePlan, Inputs, make_plan
-from discovercall.cadence.proposal import Proposed, make_proposal, propose
+from discovercall.cadence.proposal import (
+    Proposed,
+    changes_of,
+    commit_message,
+    make_proposal,
+    plain_file,
+    propose,
+)
 from discovercall.foundation.errors import InputError, RefusedError
 from discovercall.publication.pair import RUNS_SUFFIX
 from discovercall.report.headline import LANGUAGES
+from discovercall.report.markdown import cut
 
-_TRAILER = re.compile(r"^(?P<name>[A-Z][A-Za-z0-9-]+): (?P<value>[0-9a-f.]{1,64})$", re.MULTILINE)
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_COUNT = re.compile(r"[0-9]{1,9}")
+_TRAILERS = {
+    "Release-Sha": re.compile(r"[0-9a-f]{40}"),
+    "Plan-Digest": _SHA256,
+    "Bundle-Sha256": _SHA256,
+    "Billed-Calls": _COUNT,
+    "Credits": re.compile(r"[0-9]{1,20}(?:\.[0-9]{1,20})?(?:e[+-]?[0-9]{1,3})?"),
+    "Attempt": _COUNT,
+    "Accepted-Attempts": _COUNT,
+}
+_FROM_BRANCH = (
+    "> **Recovered from the branch alone.** The records were validated again; plan digest, bundle digest and"
+    " what was billed are only what the commit's message says."
+)
 
 
 def recover(github: GitHub, branch: str, inputs: Inputs, *, secrets: tuple[str, ...]) -> Proposed:
@@ -36,18 +65,21 @@ def recover(github: GitHub, branch: str, inputs: Inputs, *, secrets: tuple[str, 
     tip = github.branch_commit(branch)
     if tip is None:
         raise InputError(f"there is no branch {branch}", where="--branch")
-    commit = github.commit(tip)
-    if len(commit.parents) != 1:
-        raise RefusedError("is not one commit on the default branch", where=branch)
-    now, before = github.files(commit.tree), github.files(github.commit(commit.parents[0]).tree)
-    changed = {path for path in {*now, *before} if now.get(path) != before.get(path)}
+    repository = github.repository()
+    now, changed = changes_of(github, repository, tip)
+    if changed is None:
+        raise RefusedError(
+            f"is not one commit on the default branch {repository.default_branch}", where=branch
+        )
     stems, stem = _stems(changed, branch, sha12, rehearsal=rehearsal)
-    trailers = {found["name"]: found["value"] for found in _TRAILER.finditer(commit.message)}
+    message = github.commit(tip).message
+    trailers = _trailers(message, branch)
     release_sha = trailers.get("Release-Sha", "")
     if not release_sha.startswith(sha12):
         raise RefusedError("has a commit that names no release of this branch", where=branch)
     names = pair_names(stems)
-    files = {name: github.blob(now[f"{RESULTS}/{name}"]) for name in names if f"{RESULTS}/{name}" in now}
+    paths = [f"{RESULTS}/{name}" for name in names]
+    files = {name: github.blob(now[path].sha) for name, path in zip(names, paths, strict=True) if path in now}
     results = read_results(files, stems, inputs)
     plan = _plan_of(results, inputs, release_sha, stem)
     if plan.stems != stems:
@@ -61,14 +93,20 @@ def recover(github: GitHub, branch: str, inputs: Inputs, *, secrets: tuple[str, 
         plan_digest=trailers.get("Plan-Digest"),
         bundle_sha256=trailers.get("Bundle-Sha256"),
         spent=_spent(trailers),
-        repository_url=github.repository().url,
+        repository_url=repository.url,
     )
+    if facts.spent is not None:
+        check_spent(results, plan, facts.spent, f"{branch}: commit message")
+    if message.strip() != commit_message(plan, facts).strip():
+        raise RefusedError("has a commit message that isn't a run's", where=branch)
     proposal = make_proposal(results, plan, facts, secrets=secrets)
     _check_changed(changed, set(proposal.files), branch)
-    for path in set(proposal.files) - {f"{RESULTS}/{name}" for name in names}:
-        if github.blob(now[path]) != proposal.files[path].encode():
+    for path in sorted(set(proposal.files) - set(paths)):
+        if path not in now:
+            raise RefusedError(f"lacks {path}", where=branch)
+        if now[path] != plain_file(proposal.files[path]):
             raise RefusedError("was changed by hand, or rendered by other code", where=f"{branch}: {path}")
-    return propose(github, proposal)
+    return propose(github, replace(proposal, body=cut(f"{_FROM_BRANCH}\n\n{proposal.body}")))
 
 
 def _stems(changed: set[str], branch: str, sha12: str, *, rehearsal: bool) -> tuple[tuple[str, str], Stem]:
@@ -106,7 +144,27 @@ def _check_changed(changed: set[str], expected: set[str], branch: str) -> None:
         raise RefusedError(f"changes or lacks {', '.join(odd)}", where=branch)
 
 
+def _trailers(message: str, branch: str) -> dict[str, str]:
+    """The trailers that a run writes, each at most once and in its shape.
+
+    Raises:
+        RefusedError: names the one that is wrong.
+    """
+    found: dict[str, str] = {}
+    for line in message.splitlines():
+        name, colon, value = line.partition(": ")
+        if not colon or name not in _TRAILERS:
+            continue
+        if name in found or not _TRAILERS[name].fullmatch(value):
+            raise RefusedError(
+                f"is there twice, or not as a run writes it: {value[:80]!r}", where=f"{branch}: {name}"
+            )
+        found[name] = value
+    return found
+
+
 def _spent(trailers: dict[str, str]) -> Spent | None:
+    """What the commit says that the run cost; None where it says nothing whole."""
     try:
         return Spent(
             attempt=int(trailers["Attempt"]),
@@ -114,5 +172,5 @@ def _spent(trailers: dict[str, str]) -> Spent | None:
             billed_calls=int(trailers["Billed-Calls"]),
             credits=float(trailers["Credits"]),
         )
-    except (KeyError, ValueError):
+    except KeyError:
         return None

@@ -156,7 +156,9 @@ def test_the_recovered_body_is_the_proposed_one(
     propose()
     proposed = gh.pulls.pop()["body"]
     cadence("recover", "--branch", branch_of(checkout))
-    assert gh.pulls[0]["body"] == proposed
+    note, _, rest = gh.pulls[0]["body"].partition("\n\n")
+    assert rest == proposed
+    assert note.startswith("> **Recovered from the branch alone.**")
 
 
 @pytest.mark.parametrize("path", ["README.md", "results/other.md", ".github/workflows/x.yml"])

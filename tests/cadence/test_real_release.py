@@ -93,7 +93,28 @@ def test_an_orphan_of_a_real_run_is_recovered(
     body = gh.pulls.pop()["body"]
     done = cadence("recover", "--branch", proposal.branch)
     assert done.code == 0, done.error
-    assert gh.pulls[0]["body"] == body
+    note, _, rest = gh.pulls[0]["body"].partition("\n\n")
+    assert rest == body
+    assert "only what the commit's message says" in note
+
+
+@pytest.mark.parametrize("before", ["on the default branch", "nowhere"])
+def test_an_orphan_that_lacks_a_page_is_refused(
+    gh: FakeGitHub, client: GitHub, proposal: Proposal, cadence: Callable[..., Outcome], before: str
+) -> None:
+    pages = [path for path in proposal.files if path.startswith("docs/")]
+    if before == "on the default branch":
+        files = {"README.md": b"x", **dict.fromkeys(pages, b"old")}
+        gh.refs["refs/heads/main"] = gh.seed_commit(files, [gh.refs["refs/heads/main"]])
+    propose(client, proposal)
+    gh.pulls.clear()
+    ref = f"refs/heads/{proposal.branch}"
+    commit = gh.commits[gh.refs[ref]]
+    tree = {path: entry for path, entry in gh.trees[commit["tree"]].items() if path != pages[1]}
+    gh.refs[ref] = gh.put_commit(gh.put_tree(tree), commit["parents"], commit["message"])
+    done = cadence("recover", "--branch", proposal.branch)
+    assert (done.code, f"lacks {pages[1]}" in done.error) == (1, True)
+    assert not gh.pulls
 
 
 def test_committed_results_and_pages_agree(
