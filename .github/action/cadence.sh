@@ -62,7 +62,7 @@ case ${IN_COMMAND} in
     need release_sha
     arguments+=(--release-sha "${IN_RELEASE_SHA}")
     ;;
-  headline) ;;
+  headline) arguments+=(--check) ;; # the checkout is read-only in the container, and no step commits pages
   *) die "the input command must be plan, guard, run, propose, recover, dispatch or headline" ;;
 esac
 arguments+=(--root "${checkout}")

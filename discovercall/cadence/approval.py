@@ -38,7 +38,7 @@ def gather_approval(
         RefusedError: an older run for the release is under way.
     """
     config = plan.inputs.config
-    previous, changed = changes(
+    changed = changes(
         plan,
         plan.inputs.root / RESULTS,
         configured_revision(config.configured_model, plan.toolkit_revision),
@@ -53,8 +53,9 @@ def gather_approval(
         "most_calls_over_attempts": (max(accepted, attempt - 1) + 1) * plan.most_billed_calls,
         "tags": dict(tags),
         "guard": _verdict(github, plan.branch),
-        "previous": previous,
-        "changes": changed,
+        "previous": changed.previous,
+        "previous_problem": changed.problem,
+        "changes": changed.fields,
         "drafts": "Drafts are there: the repository is public."
         if not github.repository().private
         else "The repository is private: GitHub tells only when the pull request is opened whether its"

@@ -26,8 +26,8 @@ _SHAPES = {
     "task_set": (r"tasks/v[1-9][0-9]{0,5}\.jsonl", "must be tasks/vN.jsonl"),
     "version": (r"v[1-9][0-9]{0,5}", "must be vN, as in the name of task_set"),
     "adapter": (
-        r"[0-9A-Za-z_-][0-9A-Za-z._-]{0,120}",
-        "must be the name of a file in adapters/, without a path",
+        r"[0-9A-Za-z_][0-9A-Za-z_-]{0,120}\.py",
+        "must be the name of a .py file in adapters/, without a path",
     ),
     "exact": (
         r"(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*)){2}"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from discovercall.cadence.evidence import configured_revisions, reference_revisions
+from discovercall.adapter.bundled import bundled_adapter
+from discovercall.cadence.evidence import LANES, configured_revisions, reference_revisions
 from discovercall.cadence.names import parse_stem
 from discovercall.cadence.plan import CadencePlan
 from discovercall.foundation.ecmascript import is_safe
@@ -35,6 +36,7 @@ def check_foreseeable(plan: CadencePlan, secrets: Iterable[str] = ()) -> None:
                 where=f"{config}: configured_model.model",
                 fix="name the model in fewer characters",
             )
+    _check_adapters(plan, config)
     revisions = (*reference_revisions(plan), *configured_revisions(plan))
     if any(not is_safe(revision, TEXT_LIMIT) for revision in revisions):
         raise InputError(
@@ -50,3 +52,21 @@ def check_foreseeable(plan: CadencePlan, secrets: Iterable[str] = ()) -> None:
             fix=f"name an approved catalog, or have {plan.inputs.policy_path} approve this one",
         )
     SecretScanner(secrets, shapes=True).check([plan.document(), *revisions], "plan")
+
+
+def _check_adapters(plan: CadencePlan, config: str) -> None:
+    """Refuse a file that is no adapter, or one that belongs to the other lane."""
+    named = (
+        ("reference", plan.inputs.config.reference.adapter, True),
+        ("configured_model", plan.inputs.config.configured_model.adapter, False),
+    )
+    for field, file, reference in named:
+        adapter = bundled_adapter(file.removesuffix(".py"))
+        if adapter is None or adapter.path.name != file:
+            raise InputError(
+                f"{file} is no adapter that comes with this installation", where=f"{config}: {field}.adapter"
+            )
+        if (adapter.lane == LANES[0]) is not reference:
+            raise InputError(
+                f"{file} is an adapter of the lane {adapter.lane}", where=f"{config}: {field}.adapter"
+            )

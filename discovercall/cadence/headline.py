@@ -8,7 +8,7 @@ from typing import Any
 
 from discovercall.cadence.history import published_releases, report_of_pairs
 from discovercall.cadence.plan import Inputs
-from discovercall.foundation.errors import RefusedError
+from discovercall.foundation.errors import InputError, RefusedError
 from discovercall.report.headline import LANGUAGES, headline_page
 
 RESULTS = "results"
@@ -50,8 +50,9 @@ def check_pages(inputs: Inputs) -> None:
     """
     for name, text in current_pages(inputs).items():
         path = inputs.root / name
-        found = path.read_text(encoding="utf-8") if path.is_file() else ""
-        if found != text:
+        data = _content(path)
+        if data != text.encode():
+            found = data.decode("utf-8", "replace")
             raise RefusedError(
                 f"disagrees with the results in line {_first_difference(found, text)}",
                 where=str(path),
@@ -60,12 +61,28 @@ def check_pages(inputs: Inputs) -> None:
 
 
 def write_pages(root: Path, pages: Mapping[str, str]) -> None:
-    """Write both pages."""
+    """Write both pages.
+
+    Raises:
+        InputError: one can't be written.
+    """
     from discovercall.foundation.files import write_atomic
 
     for name, text in pages.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(root / name, text.encode(), mode=0o644)
+        try:
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            write_atomic(root / name, text.encode(), mode=0o644)
+        except OSError as error:
+            raise InputError(
+                f"cannot be written ({error.strerror or error})", where=str(root / name)
+            ) from None
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes() if path.is_file() else b""
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror or error})", where=str(path)) from None
 
 
 def _first_difference(found: str, wanted: str) -> int:

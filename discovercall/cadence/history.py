@@ -12,10 +12,8 @@ from discovercall.cadence.evidence import pair_names, read_results
 from discovercall.cadence.names import Stem, branch_name, parse_stem
 from discovercall.cadence.plan import CadencePlan, Inputs
 from discovercall.contract.tasks import load_task_set
-from discovercall.foundation.ecma_json import decode
-from discovercall.foundation.errors import InputError
-from discovercall.foundation.jsonl import read_objects
-from discovercall.publication.pair import RUNS_SUFFIX, SUMMARY_SUFFIX
+from discovercall.foundation.errors import DiscovercallError, InputError
+from discovercall.publication.pair import RUNS_SUFFIX
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,25 +107,42 @@ def _read(path: Path) -> bytes:
         raise InputError(f"cannot be read ({error.strerror or error})", where=str(path)) from None
 
 
-def changes(
-    plan: CadencePlan, folder: Path, adapter_revision: str
-) -> tuple[str | None, list[dict[str, str]]]:
-    """What differs between a plan and the last published result.
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a plan changes against the last published result.
+
+    Attributes:
+        previous: the stem that was compared with; None without one.
+        problem: why it can't be compared with; None where it could.
+        fields: field, before, now of each difference.
+    """
+
+    previous: str | None
+    problem: str | None
+    fields: list[dict[str, str]]
+
+
+def changes(plan: CadencePlan, folder: Path, adapter_revision: str) -> Changes:
+    """What differs between a plan and the last published result, which is validated first.
 
     Args:
         folder: the results of the release's checkout.
         adapter_revision: of the configured lane, as the plan expects it.
-
-    Returns:
-        The stem that was compared with (None without one), and field, before, now of each difference.
     """
     releases = published_releases(folder)
     if not releases:
-        return None, []
-    stem = releases[-1].stems[1]
-    record = read_objects(folder / f"{stem}{RUNS_SUFFIX}")[0]
-    entry = decode((folder / f"{stem}{SUMMARY_SUFFIX}").read_bytes())["models"][0]
-    before, config = record["metadata"], plan.inputs.config
+        return Changes(None, None, [])
+    last = releases[-1]
+    stem = last.stems[1]
+    try:
+        inputs = with_task_set(plan.inputs, last.stem.version)
+        files = {name: _read(folder / name) for name in pair_names(last.stems)}
+        lane = read_results(files, last.stems, inputs).configured
+    except DiscovercallError as error:
+        # The plan is what is approved; that something published is broken is for the approver to know.
+        return Changes(stem, str(error).replace(f"{folder}/", ""), [])
+    record, entry = lane.records[0], lane.summary["models"][0]
+    before, config = lane.metadata, plan.inputs.config
     pairs: Iterable[tuple[str, Any, Any]] = (
         ("Model", record["model"], config.configured_model.model),
         ("Model revision", before["model_revision"], config.configured_model.model_revision),
@@ -140,6 +155,7 @@ def changes(
         ("Discovery limit", before["discovery_limit"], config.discovery_limit),
         ("Publication policy", before["publication_policy"], plan.inputs.policy.policy_id),
     )
-    return stem, [
+    fields = [
         {"field": field, "before": str(old), "now": str(new)} for field, old, new in pairs if old != new
     ]
+    return Changes(stem, None, fields)

@@ -19,7 +19,32 @@ Repository = Annotated[str | None, typer.Option(help="owner/name on GitHub (or G
 Image = Annotated[
     str | None, typer.Option(help="Image that runs, as name@sha256:…; not given: the installed code.")
 ]
+_REVIEWED = (
+    "*.json", "Dockerfile", "pyproject.toml", "requirements/*", "tasks/*", "adapters/*", "results/*",
+)  # fmt: skip
 FormatOption = Annotated[Format, typer.Option("--format", help="What is printed.")]
+
+
+def check_out(out: Path | None, root: Path, *inputs: Path) -> None:
+    """Refuse an output that is something else already, before any work is done.
+
+    Args:
+        out: the file to be written, if any.
+        root: the checkout, whose reviewed files and results are inputs.
+        inputs: further files that are read.
+
+    Raises:
+        InputError: it is an input, no file name, or no regular file.
+    """
+    from discovercall.foundation.files import check_replaceable, same_file
+
+    if out is None:
+        return
+    check_replaceable(out, "--out")
+    reviewed = (path for name in _REVIEWED for path in root.glob(name))
+    for path in (*inputs, *reviewed):
+        if same_file(out, path):
+            raise InputError(f"{out} is also an input", where="--out", fix="name another file")
 
 
 def write_json(path: Path, value: Any) -> None:

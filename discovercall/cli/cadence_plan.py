@@ -23,6 +23,7 @@ from discovercall.cli.cadence_options import (
     ReleaseSha,
     Repository,
     Root,
+    check_out,
     write_json,
 )
 from discovercall.cli.environment import secret_values
@@ -62,6 +63,7 @@ def plan(
     from discovercall.report.approval import approval_summary
 
     check_release_sha(release_sha)
+    check_out(out, root)
     inputs = read_inputs(root)
     today = time.strftime("%Y-%m-%d", time.gmtime())
     planned = make_plan(

@@ -21,6 +21,7 @@ from discovercall.cli.cadence_options import (
     ReleaseSha,
     Repository,
     Root,
+    check_out,
     write_text,
 )
 from discovercall.cli.environment import secret_values
@@ -44,7 +45,9 @@ def document(
     from discovercall.report.pull_request import pull_request_body
     from discovercall.report.release import results_section
 
-    report = report_of_pairs((_stem(reference), _stem(configured)), read_inputs(root))
+    stems = (_stem(reference), _stem(configured))
+    check_out(out, root, *_files(stems))
+    report = report_of_pairs(stems, read_inputs(root))
     text = pull_request_body(report) if body else results_section(report)
     if out is not None:
         write_text(out, text)
@@ -52,6 +55,12 @@ def document(
         print_json(report)
     else:
         typer.echo(text, nl=False)
+
+
+def _files(stems: tuple[Path, Path]) -> list[Path]:
+    from discovercall.publication.pair import RUNS_SUFFIX, SUMMARY_SUFFIX
+
+    return [path.with_name(path.name + suffix) for path in stems for suffix in (RUNS_SUFFIX, SUMMARY_SUFFIX)]
 
 
 def _stem(path: Path) -> Path:

@@ -14,7 +14,8 @@ def approval_summary(approval: Mapping[str, Any]) -> str:
     Args:
         approval: `plan` and `plan_digest` as in `plan.json`; `attempt`, `accepted_attempts`,
             `most_calls_over_attempts`; `tags` by pattern; `guard` (`verdict`, `reason`); `changes` (list of
-            field, before, now) and `previous` (what they are compared with, or None); `drafts` (a sentence);
+            field, before, now), `previous` (what they are compared with, or None) and `previous_problem` (why
+            that can't be, or None); `drafts` (a sentence);
             `earlier_runs` (list of url, conclusion).
     """
     plan, budget = approval["plan"], approval["plan"]["budget"]
@@ -122,6 +123,11 @@ def _facts(approval: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _changes(approval: Mapping[str, Any]) -> list[str]:
     if approval["previous"] is None:
         return ["There is no published result yet: everything is new."]
+    if approval["previous_problem"] is not None:
+        return [
+            f"**The last published result {code(approval['previous'])} does not validate, so nothing is"
+            f" compared with it:** {code(approval['previous_problem'])}"
+        ]
     rows = [[change["field"], code(change["before"]), code(change["now"])] for change in approval["changes"]]
     intro = f"Compared with {code(approval['previous'])}:"
     if not rows:

@@ -113,12 +113,12 @@ def reproduce(report: Run) -> list[str]:
         f"discovercall compare {pairs}",
         "```",
         "",
-        "Run the same plan again from a checkout of the release:",
+        "Measure it again from a checkout of the release:",
         "",
         "```sh",
         f"git checkout {report.release_sha}",
-        f"discovercall cadence plan --release-sha {report.release_sha} --date {report.date}"
-        f"{' --rehearsal' if report.rehearsal else ''} --out plan.json",
-        "discovercall cadence run --plan plan.json --private ../private --bundle ../bundle",
+        f"discovercall cadence plan --release-sha {report.release_sha}"
+        f"{' --rehearsal' if report.rehearsal else ''} --out ../plan.json",
+        "discovercall cadence run --plan ../plan.json --private ../private --bundle ../bundle",
         "```",
     ]

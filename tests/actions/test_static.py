@@ -242,6 +242,12 @@ def test_keys_go_to_run_alone(step: Any, tmp_path: Path, command: str) -> None:
     assert "model-secret" not in environment
 
 
+def test_headline_only_checks_for_the_checkout_is_read_only(step: Any) -> None:
+    done, calls = step("headline")
+    assert done.returncode == 0, done.stderr
+    assert calls[-1][-4:] == ["headline", "--check", "--root", "/checkout"]
+
+
 @pytest.mark.parametrize(
     ("command", "missing"),
     [

@@ -77,6 +77,8 @@ def test_the_committed_file_is_valid_and_bounds_the_calls() -> None:
         ("configured_model.model_revision", None),
         ("configured_model.adapter", "adapters/codex_cli.py"),
         ("configured_model.adapter", ".hidden.py"),
+        ("configured_model.adapter", "README.md"),
+        ("configured_model.adapter", "model-clis.json"),
         ("configured_model.cli_version", "01.2.3"),
         ("configured_model.cli_version", "1.2.3-a..b"),
         ("configured_model.cli_version", "^1.2.3"),

@@ -50,6 +50,20 @@ def test_names_too_long_for_a_public_pair_are_refused(
         check_foreseeable(with_model(plan, **changes))
 
 
+@pytest.mark.parametrize("adapter", ["reference.py", "oracle.py", "no_such.py", "codex-cli.py"])
+def test_an_adapter_that_is_none_of_the_lane_is_refused(plan: CadencePlan, adapter: str) -> None:
+    with pytest.raises(InputError, match=r"configured_model\.adapter"):
+        check_foreseeable(with_model(plan, adapter=adapter))
+
+
+def test_the_reference_lane_takes_no_models_adapter(plan: CadencePlan) -> None:
+    config = plan.inputs.config
+    other = config.reference.model_copy(update={"adapter": "codex_cli.py"})
+    inputs = replace(plan.inputs, config=config.model_copy(update={"reference": other}))
+    with pytest.raises(InputError, match=r"reference\.adapter"):
+        check_foreseeable(replace(plan, inputs=inputs))
+
+
 @pytest.mark.parametrize("name", ["model", "model_revision", "reasoning_effort"])
 def test_what_the_scan_would_refuse_later_is_refused_now(plan: CadencePlan, name: str) -> None:
     with pytest.raises(RefusedError, match="shaped like a key"):

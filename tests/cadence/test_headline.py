@@ -23,9 +23,50 @@ def test_without_results_the_pages_say_so_and_check(
     assert "No result is published yet" in (root / "docs" / "headline.en.md").read_text()
     assert cadence("headline", "--check", "--root", root).code == 0
     page = root / "docs" / "headline.zh.md"
+    page.write_bytes(b"\xff\xfe")
+    unreadable = cadence("headline", "--check", "--root", root)
+    assert (unreadable.code, "disagrees with the results in line 1" in unreadable.error) == (1, True)
+    assert cadence("headline", "--root", root).code == 0
     page.write_text(page.read_text() + "\nmore\n")
     changed = cadence("headline", "--check", "--root", root)
     assert (changed.code, "headline.zh.md" in changed.error) == (1, True)
+
+
+def test_pages_that_can_not_be_written_are_told(
+    cadence: Callable[..., Outcome], checkout: Checkout, tmp_path: Path
+) -> None:
+    root = Path(shutil.copytree(checkout.root, tmp_path / "root", ignore=shutil.ignore_patterns(".git")))
+    (root / "docs").write_text("no folder")
+    done = cadence("headline", "--root", root)
+    assert (done.code, "cannot be written" in done.error) == (2, True)
+
+
+def test_an_output_is_never_an_input(
+    cadence: Callable[..., Outcome], checkout: Checkout, measured: Path, tmp_path: Path
+) -> None:
+    root = Path(shutil.copytree(checkout.root, tmp_path / "root", ignore=shutil.ignore_patterns(".git")))
+    bundle = read_bundle(measured / "bundle").files
+    (root / "elsewhere").mkdir()
+    for name, data in bundle.items():
+        (root / "elsewhere" / name).write_bytes(data)
+    (release,) = published_releases(root / "elsewhere", rehearsals=True)
+    document = ("document", *(root / "elsewhere" / stem for stem in release.stems), "--root", root)
+    plan = ("plan", "--release-sha", checkout.sha, "--root", root, "--image", f"x@sha256:{'a' * 64}")
+    (tmp_path / "link").symlink_to(root / "cadence.json")
+    before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    inputs = [
+        root / name for name in ("cadence.json", "publication-policy.json", "tasks/v99.jsonl", "Dockerfile")
+    ]
+    for command in (document, plan):
+        for out in (*inputs, tmp_path / "link", tmp_path, Path("/dev/null")):
+            done = cadence(*command, "--out", out)
+            assert (done.code, "--out" in done.error) == (2, True), (command[0], out)
+    for name in bundle:
+        assert cadence(*document, "--out", root / "elsewhere" / name).code == 2
+    assert {path: path.read_bytes() for path in root.rglob("*") if path.is_file()} == before
+    assert cadence(*document, "--out", tmp_path / "section.md").code == 0
+    assert cadence(*plan, "--out", tmp_path / "plan.json").code == 0
+    assert cadence(*plan, "--out", tmp_path / "plan.json").code == 0
 
 
 def test_rehearsals_are_left_out_and_documents_render_from_committed_pairs(

@@ -137,6 +137,32 @@ def test_committed_results_and_pages_agree(
     assert "Nothing that the pair names differs" in planned.summary
 
 
+@pytest.mark.parametrize("content", [b"", b"{}\n", b'{"model":"x"\n', b"\xff", None])
+def test_the_approver_is_told_of_a_last_result_that_does_not_validate(
+    files: dict[str, bytes],
+    real: CadencePlan,
+    checkout: Checkout,
+    tmp_path: Path,
+    cadence: Callable[..., Outcome],
+    content: bytes | None,
+) -> None:
+    root = Path(shutil.copytree(checkout.root, tmp_path / "root", ignore=shutil.ignore_patterns(".git")))
+    (root / "results").mkdir(exist_ok=True)
+    for name, data in files.items():
+        (root / "results" / name).write_bytes(data)
+    broken = root / "results" / f"{real.stems[1]}.summary.json"
+    if content is None:
+        broken.unlink()
+    else:
+        broken.with_name(f"{real.stems[1]}.runs.jsonl").write_bytes(content)
+    planned = cadence(
+        "plan", "--release-sha", checkout.sha, "--root", root, "--image", f"x@sha256:{'a' * 64}"
+    )
+    assert planned.code == 0, planned.error
+    assert "does not validate, so nothing is compared with it" in planned.summary
+    assert "Published |" not in planned.summary
+
+
 OTHER = "https://other.example/v1"
 
 
