@@ -14,6 +14,7 @@ from typer.exceptions import TyperException
 from discovercall import __version__
 from discovercall.cli.tree import register
 from discovercall.foundation.errors import EXIT_INTERRUPTED, EXIT_USAGE, DiscovercallError
+from discovercall.foundation.shown import shown_line
 
 app = typer.Typer(
     help="Measure whether an AI agent uses a tool catalog correctly, and publish what you may.",
@@ -82,5 +83,4 @@ def _abandon_output() -> None:
 
 
 def _complain(message: str) -> None:
-    line = " ".join(message.split())
-    print(f"discovercall: {line}", file=sys.stderr)
+    print(f"discovercall: {shown_line(message)}", file=sys.stderr)

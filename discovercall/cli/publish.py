@@ -98,11 +98,12 @@ def _print(published: list[VerifiedPair], policy_id: str, format: Format) -> Non
         ]
         print_json({"schema_version": 1, "ok": True, "policy_id": policy_id, "published": entries})
         return
+    from discovercall.foundation.shown import shown_line
+
     for done in published:
         kind = "rehearsal" if done.rehearsal else "official run"
-        typer.echo(
-            f"published  {done.pair.runs}: {kind}, {len(done.records)} records, with {done.pair.summary}"
-        )
+        runs, summary = (shown_line(str(path)) for path in (done.pair.runs, done.pair.summary))
+        typer.echo(f"published  {runs}: {kind}, {len(done.records)} records, with {summary}")
 
 
 def _check_distinct(pairs: list[Pair]) -> None:

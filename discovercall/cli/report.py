@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +12,7 @@ import typer
 
 from discovercall.cli.formats import print_json
 from discovercall.foundation.errors import EXIT_NO
+from discovercall.foundation.shown import shown_line
 
 if TYPE_CHECKING:
     from discovercall.report.gateway import GatewaySnapshot
@@ -66,15 +69,15 @@ def report(
         raise InputError("is no folder", where=str(folder), fix="name a folder of published results")
     if trend and PageFormat.HTML in (format, _ending(output)):
         raise InputError("is not written as HTML", where="--trend", fix="use markdown or json")
+    task_folder = tasks or resource_path("tasks")
+    policy_file = policy or resource_path("publication-policy.json")
     if output is not None:
-        _check_output(output, folder)
+        _check_output(output, folder, (policy_file, *task_folder.glob("*")))
     kind = format or _ending(output) or (PageFormat.HUMAN if output is None else PageFormat.HTML)
-    found = _gather(
-        folder, tasks or resource_path("tasks"), policy or resource_path("publication-policy.json")
-    )
+    found = _gather(folder, task_folder, policy_file)
     _write(found, kind, output, trend=trend, base=_base(folder, output))
     for refused in found.refused:
-        typer.echo(f"refused  {refused.file}: {refused.why}", err=True)
+        typer.echo(f"refused  {shown_line(f'{refused.file}: {refused.why}')}", err=True)
     if found.refused:
         raise typer.Exit(EXIT_NO)
 
@@ -83,12 +86,12 @@ def _ending(output: Path | None) -> PageFormat | None:
     return None if output is None else _BY_ENDING.get(output.suffix.lower())
 
 
-def _check_output(output: Path, folder: Path) -> None:
+def _check_output(output: Path, folder: Path, inputs: Iterable[Path]) -> None:
     from discovercall.foundation.errors import InputError
     from discovercall.foundation.files import check_replaceable, same_file
 
     check_replaceable(output, "--output")
-    for path in (*folder.glob("*.jsonl"), *folder.rglob("*.json")):
+    for path in (*inputs, *folder.glob("*.jsonl"), *folder.rglob("*.json"), folder / _SCOREBOARD):
         if same_file(output, path):
             raise InputError(f"{output} is also an input", where="--output", fix="name another file")
 
@@ -111,15 +114,15 @@ def _gather(folder: Path, tasks: Path, policy: Path) -> ResultsReport:
 
 def _gateway(folder: Path, refused: list[Refused]) -> GatewaySnapshot | None:
     path = folder / _BASELINE
-    if not path.is_file():
+    if not os.path.lexists(path):
         return None
-    from discovercall.evals.documents import read_result
+    from discovercall.evals.soundness import read_sound_result
     from discovercall.foundation.errors import DiscovercallError, InputError
     from discovercall.report.gateway import gateway_of
 
     scoreboard = _SCOREBOARD.as_posix() if (folder / _SCOREBOARD).is_file() else None
     try:
-        return gateway_of(read_result(path), _BASELINE.as_posix(), scoreboard)
+        return gateway_of(read_sound_result(path), _BASELINE.as_posix(), scoreboard)
     except DiscovercallError as error:
         refused.append(_refusal(path, folder, error))
     except (
@@ -133,7 +136,9 @@ def _gateway(folder: Path, refused: list[Refused]) -> GatewaySnapshot | None:
 
 
 def _scenarios(folder: Path, refused: list[Refused]) -> tuple[ScenarioReport, ...]:
-    paths = sorted((folder / _SCENARIOS).glob("*/report.json"))
+    # A bundle is a link to a hidden folder.
+    found_paths = (folder / _SCENARIOS).glob("*/report.json")
+    paths = sorted(path for path in found_paths if not path.parent.name.startswith("."))
     if not paths:
         return ()
     from discovercall.foundation.errors import DiscovercallError
@@ -152,14 +157,13 @@ def _scenarios(folder: Path, refused: list[Refused]) -> tuple[ScenarioReport, ..
 
 
 def _refusal(path: Path, folder: Path, error: Exception) -> Refused:
-    from discovercall.report.results import Refused
+    from discovercall.report.results import refusal
 
-    return Refused(path.relative_to(folder).as_posix(), str(error).replace(f"{path}: ", "", 1))
+    return refusal(path.relative_to(folder).as_posix(), str(error).replace(f"{path}: ", "", 1))
 
 
 def _base(folder: Path, output: Path | None) -> str:
     """The way from where the report is read to the folder, as the beginning of a link."""
-    import os
     from urllib.parse import quote
 
     start = Path.cwd() if output is None else output.parent
@@ -199,7 +203,7 @@ def _write(found: ResultsReport, kind: PageFormat, output: Path | None, *, trend
     from discovercall.foundation.files import write_atomic
 
     try:
-        write_atomic(output, text.encode(), mode=0o644)
+        write_atomic(output, text.encode(errors="replace"), mode=0o644)
     except OSError as error:
         raise InputError(f"{output} can't be written ({error.strerror})", where="--output") from None
-    typer.echo(f"Wrote {output}")
+    typer.echo(f"Wrote {shown_line(str(output))}")

@@ -101,16 +101,18 @@ def _print(findings: Findings, repaired: list[str], format: Format) -> None:
             }
         )
         return
+    from discovercall.foundation.shown import shown_line
+
     for file in repaired:
-        typer.echo(f"repaired  {file}: its publication, which was cut off, is finished or undone")
+        typer.echo(f"repaired  {shown_line(file)}: its publication, which was cut off, is finished or undone")
     for entry in findings.checked:
         details = ", ".join(
             f"{name.replace('_', ' ')} {value}"
             for name, value in entry.items()
             if name not in ("kind", "file")
         )
-        typer.echo(f"valid  {entry['file']}: {entry['kind']}, {details}")
+        typer.echo(f"valid  {shown_line(str(entry['file']))}: {entry['kind']}, {shown_line(details)}")
     for line in findings.refused[:_SHOWN]:
-        typer.echo(f"refused  {line}", err=True)
+        typer.echo(f"refused  {shown_line(line)}", err=True)
     if len(findings.refused) > _SHOWN:
         typer.echo(f"refused  … and {len(findings.refused) - _SHOWN} more", err=True)

@@ -16,6 +16,7 @@ from discovercall.foundation.json_text import compact_bytes as compact_bytes
 from discovercall.foundation.json_text import ordered_items as ordered_items
 from discovercall.foundation.json_text import pretty as pretty
 from discovercall.foundation.json_text import string_text as string_text
+from discovercall.foundation.shown import shown_name
 
 BYTE_ORDER_MARK = "\ufeff"
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
@@ -74,6 +75,34 @@ def decode(data: bytes) -> Any:
     except UnicodeDecodeError as error:
         raise JsonError("invalid UTF-8", error.start) from None
     return loads(text.removeprefix(BYTE_ORDER_MARK))
+
+
+def decode_unique(data: bytes) -> Any:
+    """`decode` for what people review: a name that an object has twice is refused, for a reader may see the
+    first where the program takes the last.
+
+    Raises:
+        JsonError: invalid UTF-8, no JSON, a name twice, or nested too deeply to be checked.
+    """
+    decode(data)  # its messages say best what is no JSON
+    try:
+        return _unique_decode(data.decode("utf-8").removeprefix(BYTE_ORDER_MARK))
+    except RecursionError:
+        raise JsonError("nested too deeply", 0) from None
+
+
+def _unique_object(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in members:
+        if name in found:
+            raise JsonError(f"names '{shown_name(name)}' twice in one object", 0)
+        found[name] = value
+    return found
+
+
+_unique_decode = json.JSONDecoder(
+    parse_int=_parse_int, parse_constant=_refuse_constant, object_pairs_hook=_unique_object
+).decode
 
 
 class _Reader:

@@ -34,6 +34,7 @@ _NEW_LOWER = (
     | _pairs(0x10D50, 0x10D65, 0x20)
     | _pairs(0x16EA0, 0x16EB8, 0x1B)
 )
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 # Format characters (Cf) assigned after Unicode 14.
 _NEW_FORMAT = re.compile("[\U00013439-\U0001343f]")
 
@@ -66,12 +67,14 @@ def has_control_or_format(text: str) -> bool:
 
 
 def is_safe(value: object, limit: int = 256) -> bool:
-    """True for a string that is not blank, at most `limit` UTF-16 units, without Cc or Cf characters."""
+    """True for a string that is not blank, at most `limit` UTF-16 units, and without Cc or Cf characters and
+    lone surrogates, which no file can hold as UTF-8."""
     return (
         isinstance(value, str)
         and not is_blank(value)
         and utf16_length(value) <= limit
         and not has_control_or_format(value)
+        and (value.isascii() or not _LONE_SURROGATE.search(value))
     )
 
 

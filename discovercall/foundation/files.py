@@ -3,12 +3,75 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import stat
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
+from typing import BinaryIO
 
 from discovercall.foundation.errors import InputError
+
+INPUT_LIMIT = 1 << 30
+"""Bytes that an input may have."""
+
+_PIPES = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
+
+
+def open_input(path: Path, limit: int = INPUT_LIMIT) -> BinaryIO:
+    """Open a regular file for reading, or a pipe that this process was given: `/dev/stdin` or `/dev/fd/N`.
+
+    A named pipe would be waited for, and a device has no end.
+
+    Args:
+        path: the file.
+        limit: bytes that it may have; of a pipe the reader has to count them.
+
+    Raises:
+        OSError: it can't be opened, is something else, or is too large.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        found = os.fstat(descriptor)
+        if stat.S_ISDIR(found.st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if not stat.S_ISREG(found.st_mode) and not _is_given_pipe(path, descriptor, found):
+            raise OSError(errno.EINVAL, "no regular file", str(path))
+        if found.st_size > limit:
+            raise _too_large(path, limit)
+        os.set_blocking(descriptor, True)
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def read_input(path: Path, limit: int = INPUT_LIMIT) -> bytes:
+    """The whole content of what `open_input` opens.
+
+    Raises:
+        OSError: as `open_input`; also where it turns out to be longer than the limit.
+    """
+    with open_input(path, limit) as stream:
+        data = stream.read(limit + 1)
+    if len(data) > limit:
+        raise _too_large(path, limit)
+    return data
+
+
+def _is_given_pipe(path: Path, descriptor: int, found: os.stat_result) -> bool:
+    if not str(path).startswith(_PIPES):
+        return False
+    return stat.S_ISFIFO(found.st_mode) or os.isatty(descriptor) or _is_null(found)
+
+
+def _is_null(found: os.stat_result) -> bool:
+    return stat.S_ISCHR(found.st_mode) and found.st_rdev == os.stat(os.devnull).st_rdev
+
+
+def _too_large(path: Path, limit: int) -> OSError:
+    return OSError(errno.EFBIG, f"larger than {limit} bytes", str(path))
 
 
 def sync_folder(folder: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from discovercall.foundation.ecma_json import BYTE_ORDER_MARK, JsonError, loads
 from discovercall.foundation.ecmascript import is_blank
 from discovercall.foundation.errors import InputError
+from discovercall.foundation.files import INPUT_LIMIT, open_input, read_input
 from discovercall.foundation.json_text import compact_lines
 
 
@@ -53,14 +54,18 @@ def _object(value: Any, where: str) -> dict[str, Any]:
     return value
 
 
-def read_text(path: Path) -> tuple[str, bytes]:
+def read_text(path: Path, limit: int = INPUT_LIMIT) -> tuple[str, bytes]:
     """Read a UTF-8 file once: its text and its bytes.
+
+    Args:
+        path: a regular file, or a pipe that this process was given.
+        limit: bytes that it may have.
 
     Raises:
         InputError: the file can't be read or is no UTF-8.
     """
     try:
-        data = path.read_bytes()
+        data = read_input(path, limit)
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror or error})", where=str(path)) from None
     try:
@@ -90,7 +95,7 @@ def stream_objects(path: Path) -> Iterator[dict[str, Any]]:
 
     name = str(path)
     try:
-        with path.open("rb") as stream:
+        with open_input(path) as stream:
             for number, data in enumerate(stream, 1):
                 try:
                     value = quick_loads(data)

@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from discovercall.foundation.ecmascript import is_blank, is_finite_number
 from discovercall.foundation.errors import InputError
+from discovercall.foundation.shown import NAME_LIMIT, shown_line, shown_name
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 ItemT = TypeVar("ItemT", bound=Hashable)
@@ -60,7 +61,8 @@ def field_path(location: Sequence[str | int]) -> str:
     """`constraints[0].aliases` from a pydantic error location."""
     path = ""
     for part in location:
-        path += f"[{part}]" if isinstance(part, int) else (f".{part}" if path else part)
+        name = part if isinstance(part, int) else shown_line(part, NAME_LIMIT)
+        path += f"[{name}]" if isinstance(part, int) else (f".{name}" if path else str(name))
     return path
 
 
@@ -79,6 +81,11 @@ def check(model: type[ModelT], value: Any, where: str) -> ModelT:
         return model.model_validate(value)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        at = field_path(first["loc"])
+        at = field_path(_shown(first["loc"], unknown=first["type"] == "extra_forbidden"))
         message = _SUBJECT.sub("", first["msg"], count=1).replace(" after validation", "")
         raise InputError(message[:1].lower() + message[1:], where=f"{where}: {at}" if at else where) from None
+
+
+def _shown(location: tuple[str | int, ...], *, unknown: bool) -> tuple[str | int, ...]:
+    """The location; the name of an unknown field is anybody's text."""
+    return (*location[:-1], shown_name(str(location[-1]))) if unknown else location

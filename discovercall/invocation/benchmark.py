@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from discovercall.foundation.clocks import Clock, iso_milliseconds
-from discovercall.foundation.ecma_json import loads, pretty
+from discovercall.foundation.ecma_json import JsonError, decode_unique, pretty
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.jsonl import read_text
 from discovercall.foundation.models import check
@@ -23,9 +23,12 @@ from discovercall.invocation.runner import Bench, ModelUnderTest, Observer, run_
 from discovercall.invocation.runtime.mock import MockChatClient
 from discovercall.invocation.runtime.modes import ModeName
 from discovercall.invocation.runtime.timing import Monotonic
+from discovercall.invocation.soundness import check_sound
 
 REPORT_FILE = "report.json"
 MARKDOWN_FILE = "report.md"
+REPORT_LIMIT = 1 << 28
+"""Bytes that a report may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +99,17 @@ def read_report(path: Path) -> Report:
 
     Raises:
         InputError: the file can't be read or is no report; names the field.
+        RefusedError: its totals are not those of its runs.
     """
     file = path / REPORT_FILE if path.is_dir() else path
-    text, _ = read_text(file)
+    _, data = read_text(file, REPORT_LIMIT)
     try:
-        value = loads(text)
-    except ValueError as error:
+        value = decode_unique(data)
+    except JsonError as error:
         raise InputError(f"not valid JSON ({error})", where=str(file)) from None
-    return check(Report, value, str(file))
+    report = check(Report, value, str(file))
+    check_sound(report, str(file))
+    return report
 
 
 def _mock_models() -> Callable[[Case, ModeName], ModelUnderTest]:

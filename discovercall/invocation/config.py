@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from discovercall.foundation.base_url import normalize_base_url
-from discovercall.foundation.ecma_json import JsonError, loads
+from discovercall.foundation.ecma_json import JsonError, decode_unique
 from discovercall.foundation.ecmascript import is_safe, trim
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.jsonl import read_text
@@ -24,6 +24,7 @@ from discovercall.invocation.runtime.modes import ModeName
 KEY_VARIABLE = "AGENT_LAB_OPENAI_API_KEY"
 DEFAULT_TIMEOUT_S = 120.0
 MAX_RUNS_PER_CASE = 1000
+_FILE_LIMIT = 1 << 20
 _KEY = re.compile(r"[\x21-\x7e]{8,}")
 
 _Modes = Annotated[
@@ -114,9 +115,9 @@ def make_plan(options: InvokeOptions, environment: Mapping[str, str], folder: Pa
 
 
 def _read(path: Path) -> ConfigFile:
-    text, _ = read_text(path)
+    _, data = read_text(path, _FILE_LIMIT)
     try:
-        value = loads(text)
+        value = decode_unique(data)
     except JsonError as error:
         raise InputError(f"not valid JSON ({error})", where=str(path)) from None
     redact = SecretRedactor()
@@ -181,5 +182,5 @@ def _from_env_file(path: Path) -> str | None:
         return None
     from dotenv import dotenv_values
 
-    text, _ = read_text(path)
+    text, _ = read_text(path, _FILE_LIMIT)
     return dotenv_values(stream=StringIO(text), interpolate=False).get(KEY_VARIABLE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from discovercall.foundation.shown import shown_line
 from discovercall.invocation.report_model import (
     Cell,
     Gap,
@@ -51,7 +52,7 @@ def summary_lines(report: Report) -> list[str]:
     """The outcome in a few lines of plain text: how many passed, and each failed run with what broke."""
     lines = [f"{report.runs_passed} of {report.runs_planned} runs passed."]
     for run in report.runs:
-        lines += [f"  {_run(run)}: {text}" for text in _broken(run)]
+        lines += [f"  {shown_line(f'{_run(run)}: {text}')}" for text in _broken(run)]
     return lines
 
 
@@ -70,8 +71,8 @@ def _head(report: Report) -> Iterator[str]:
     yield f"- Time limit of a turn: {settings.timeout_s:g} s"
     yield f"- Cases: SHA-256 {code(settings.cases_sha256)}"
     commit = toolkit.commit or "unknown"
-    yield f"- Code: {toolkit.version}, commit {code(commit)}{' with changes' if toolkit.dirty else ''}"
-    yield f"- Generated: {report.generated_at}"
+    yield f"- Code: {code(toolkit.version)}, commit {code(commit)}{' with changes' if toolkit.dirty else ''}"
+    yield f"- Generated: {code(report.generated_at)}"
     yield ""
 
 
@@ -121,7 +122,7 @@ def _metrics(report: Report) -> Iterator[str]:
     yield ""
     for case in report.settings.cases:
         cells = [cell for cell in report.cells if cell.case == case]
-        yield f"### {case}"
+        yield f"### {code(case)}"
         yield ""
         header = ["metric"]
         for cell in cells:
@@ -189,7 +190,8 @@ def _comparison(found: ModeComparison | None) -> Iterator[str]:
     yield ""
     yield f"- {_gap_sentence(found.gap)}"
     for label, names in (("better", found.gap.better), ("worse", found.gap.worse)):
-        yield f"- Cases on which {found.first} did {label}: {', '.join(names) or 'none'}"
+        listed = ", ".join(map(code, names)) or "none"
+        yield f"- Cases on which {code(found.first)} did {label}: {listed}"
     yield f"- Equal on {len(found.gap.equal)} of {found.cases} cases, {found.runs_per_case} runs each."
     yield f"- {_power_sentence(found.gap)}"
     effects = [

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from discovercall.foundation.shown import plain_tree
 from discovercall.invocation.checks import Failure
 from discovercall.invocation.redaction import SecretRedactor
 from discovercall.invocation.report_model import ErrorReport, RunReport
@@ -35,7 +36,7 @@ def run_report(
     error: ErrorReport | None,
     redact: SecretRedactor,
 ) -> RunReport:
-    """Put one run together. Every text that came from the model or the server is redacted."""
+    """Put one run together. Every text that came from the model or the server is redacted, and is plain."""
     audit, timings = measured.audit, measured.timings
     turn = audit.turns[0] if audit.turns else None
     roles = [call.role for call in audit.calls]
@@ -68,7 +69,7 @@ def run_report(
             for event in audit.events
         ],
     }
-    return RunReport.model_validate(redact.tree(report))
+    return RunReport.model_validate(plain_tree(redact.tree(report)))
 
 
 def _call(stored: StoredCall, timing: CallTiming) -> dict[str, Any]:

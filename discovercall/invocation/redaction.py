@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from discovercall.foundation.redaction import MASK, Redactor
+from discovercall.foundation.shown import shown_line
 from discovercall.publication.key_shapes import KEY_SHAPES
 from discovercall.publication.secret_scan import SecretScanner
 
@@ -57,10 +58,9 @@ class SecretRedactor:
         return MASK if self._scanner.finds(clean) else clean
 
     def short(self, text: str) -> str:
-        """One line without secrets, of at most `ERROR_LIMIT` characters. Redacted first: a cut secret is none
-        that could be recognised."""
-        line = " ".join(self(text).split())
-        return line if len(line) <= ERROR_LIMIT else f"{line[: ERROR_LIMIT - 1]}…"
+        """One line for a terminal without secrets, of at most `ERROR_LIMIT` characters. Redacted first: a cut
+        secret is none that could be recognised."""
+        return shown_line(self(text), ERROR_LIMIT)
 
     def tree(self, value: Any) -> Any:
         """A JSON value with every text in it redacted."""

@@ -14,7 +14,7 @@ Mode = Literal["dual_agent", "chat_agent_tools"]
 
 
 class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
 class FailureReport(_Model):

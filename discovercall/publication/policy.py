@@ -13,9 +13,10 @@ from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from discovercall.contract.plan import LANES, SANDBOX_BASE_URL
 from discovercall.foundation.base_url import is_loopback, normalize_base_url
-from discovercall.foundation.ecma_json import JsonError, decode
+from discovercall.foundation.ecma_json import JsonError, decode_unique
 from discovercall.foundation.ecmascript import SAFE_PATTERN, is_safe, lower, strictly_equal
 from discovercall.foundation.errors import InputError
+from discovercall.foundation.files import read_input
 from discovercall.foundation.models import NotBlank, check, refuse
 from discovercall.publication.fields import OpenModel, SchemaOne, StrictModel, ToolId, checked
 
@@ -39,6 +40,9 @@ PROTECTED_FIELDS = (
     "parameters",
     "required_parameters",
 )
+FILE_LIMIT = 1 << 24
+"""Bytes that a policy may have."""
+
 _ID_LIMIT = 128
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9]")
 
@@ -241,10 +245,10 @@ def load_policy(path: Path) -> Policy:
     """Read and check a policy file.
 
     Raises:
-        InputError: unreadable, no JSON, or no valid policy.
+        InputError: unreadable, no JSON, a name twice in one object, or no valid policy.
     """
     try:
-        value = decode(path.read_bytes())
+        value = decode_unique(read_input(path, FILE_LIMIT))
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror or error})", where=str(path)) from None
     except JsonError as error:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from discovercall.foundation.ecmascript import is_number, strictly_equal
+from discovercall.foundation.shown import shown_name
 from discovercall.publication.summary import EXTRAS, RUNS_DIGEST, SELF_DIGEST, summary_digest
 
 _RELATIVE_TOLERANCE = 1e-9
@@ -61,7 +62,8 @@ def _compare(published: Any, recomputed: Any, path: str, *, lenient: bool = Fals
     if isinstance(published, dict) and isinstance(recomputed, Mapping):
         names = dict.fromkeys([*published, *recomputed])
         for name in names:
-            at = f"{path}.{name}" if path else name
+            shown = name if name in recomputed else shown_name(name)
+            at = f"{path}.{shown}" if path else shown
             ours, theirs = published.get(name, _MISSING), recomputed.get(name, _MISSING)
             if lenient and ours is _MISSING and path != EXTRAS:
                 continue

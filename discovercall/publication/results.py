@@ -17,10 +17,18 @@ from discovercall.publication.pair import RUNS_SUFFIX, SUMMARY_SUFFIX, Pair
 from discovercall.publication.policy import Policy
 from discovercall.publication.summary import EXTRAS
 from discovercall.publication.transaction import interrupted, journal_of, locked
-from discovercall.publication.trend import trends_of
+from discovercall.publication.trend import first_measured, release_of, trends_of
 from discovercall.publication.verification import read_pair, verify_pair
 from discovercall.report.reading import comparability_of, gap_of
-from discovercall.report.results import REFERENCE, LaneGap, Refused, Result, ResultsReport, RunResults
+from discovercall.report.results import (
+    REFERENCE,
+    LaneGap,
+    Refused,
+    Result,
+    ResultsReport,
+    RunResults,
+    refusal,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +57,7 @@ def results_report(folder: Path, policy: Policy, task_sets: Mapping[str, TaskSet
         try:
             found += _read(pair, policy, task_sets)
         except DiscovercallError as error:
-            refused.append(Refused(pair.runs.name, _why(error, pair)))
+            refused.append(refusal(pair.runs.name, _why(error, pair)))
     official = [known for known in found if not known.result.rehearsal]
     return ResultsReport(
         runs=_runs(official),
@@ -78,7 +86,7 @@ def _pairs(folder: Path, refused: list[Refused]) -> Iterable[Pair]:
         cut_off = {journal_of(pair).name: pair.stem for pair in interrupted(folder)}
         names = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
     for journal, stem in sorted(cut_off.items()):
-        refused.append(Refused(journal, f"a publication of {stem} was cut off; finish or undo it"))
+        refused.append(refusal(journal, f"a publication of {stem} was cut off; finish or undo it"))
     stems = {
         name.removesuffix(suffix)
         for name in names
@@ -89,7 +97,7 @@ def _pairs(folder: Path, refused: list[Refused]) -> Iterable[Pair]:
         missing = [s for s in (RUNS_SUFFIX, SUMMARY_SUFFIX) if f"{stem}{s}" not in names]
         if missing:
             other = SUMMARY_SUFFIX if missing[0] == RUNS_SUFFIX else RUNS_SUFFIX
-            refused.append(Refused(f"{stem}{other}", f"is half of a pair: {stem}{missing[0]} is missing"))
+            refused.append(refusal(f"{stem}{other}", f"is half of a pair: {stem}{missing[0]} is missing"))
         else:
             yield Pair(folder, stem)
 
@@ -128,7 +136,11 @@ def _version(known: _Known) -> str:
 
 
 def _runs(found: Sequence[_Known]) -> tuple[RunResults, ...]:
-    """Lanes that were measured together, the newest first; a lane measured again begins another run."""
+    """Lanes that were measured together; a lane measured again begins another run.
+
+    The release that was first measured last comes first, and of one release the latest run.
+    """
+    first = first_measured(known.result for known in found)
     runs: dict[tuple[Any, ...], list[_Known]] = {}
     for known in sorted(found, key=lambda known: known.result.measured_at):
         number = 0
@@ -136,8 +148,13 @@ def _runs(found: Sequence[_Known]) -> tuple[RunResults, ...]:
             number += 1
         runs.setdefault((*_together(known), number), []).append(known)
     ordered = [sorted(run, key=_reference_first) for run in runs.values()]
-    ordered.sort(key=lambda run: max(known.result.measured_at for known in run), reverse=True)
+    ordered.sort(key=lambda run: _age(run, first), reverse=True)
     return tuple(_run(run) for run in ordered)
+
+
+def _age(run: Sequence[_Known], first: Mapping[str, str]) -> tuple[str, str, str]:
+    release = release_of(run[0].result)
+    return first[release], release, max(known.result.measured_at for known in run)
 
 
 def _lane(known: _Known) -> tuple[str, str]:
@@ -157,7 +174,7 @@ def _together(known: _Known) -> tuple[Any, ...]:
 def _run(run: Sequence[_Known]) -> RunResults:
     first = run[0]
     return RunResults(
-        release=str(first.result.lane.provenance["toolkit_revision"]),
+        release=release_of(first.result),
         date=min(known.result.measured_at for known in run)[:10],
         task_set=_version(first),
         rehearsal=first.result.rehearsal,

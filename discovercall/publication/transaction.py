@@ -8,6 +8,7 @@ After an error the journal is turned round, and the previous pair comes back.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import re
@@ -22,12 +23,13 @@ from pydantic import Field
 from discovercall.foundation.digests import sha256_hex
 from discovercall.foundation.ecma_json import JsonError, compact_bytes, decode
 from discovercall.foundation.errors import DiscovercallError, RefusedError
-from discovercall.foundation.files import sync_folder, write_atomic
+from discovercall.foundation.files import read_input, sync_folder, write_atomic
 from discovercall.foundation.models import check
 from discovercall.publication.fields import SchemaOne, Sha256, StrictModel
 from discovercall.publication.pair import Pair
 
 _MODE = 0o644
+_JOURNAL_LIMIT = 1 << 20
 _JOURNAL_SUFFIX = ".publication.json"
 _GENERATION = r"[0-9a-f]{16}"
 
@@ -152,7 +154,7 @@ def _steps(pair: Pair, journal: _Journal) -> list[_Step]:
 
 def _digest(path: Path) -> str | None:
     try:
-        return sha256_hex(path.read_bytes())
+        return sha256_hex(read_input(path))
     except FileNotFoundError:
         return None
 
@@ -161,7 +163,7 @@ def _stage(steps: list[_Step], contents: tuple[bytes, bytes]) -> None:
     for step, data in zip(steps, contents, strict=True):
         write_atomic(step.staged, data, mode=_MODE)
         if step.previous_sha256 is not None:
-            write_atomic(step.previous, step.target.read_bytes(), mode=_MODE)
+            write_atomic(step.previous, read_input(step.target), mode=_MODE)
 
 
 def _write_journal(pair: Pair, journal: _Journal) -> None:
@@ -200,9 +202,13 @@ def _turn_back(pair: Pair, steps: list[_Step], journal: _Journal) -> None:
 def _repair(pair: Pair) -> bool:
     path = journal_of(pair)
     try:
-        data = path.read_bytes()
+        data = read_input(path, _JOURNAL_LIMIT)
     except FileNotFoundError:
         return False
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EFBIG, errno.EISDIR):
+            raise
+        raise _unusable(pair, f"it is {error.strerror}") from None
     try:
         journal = check(_Journal, decode(data), str(path))
     except (JsonError, DiscovercallError):
@@ -223,7 +229,7 @@ def _unusable(pair: Pair, why: str) -> RefusedError:
     return RefusedError(
         f"a publication was cut off here and can't be finished: {why}",
         where=str(journal_of(pair)),
-        fix="restore the pair from version control or publish it anew, and remove this file",
+        fix="remove this file, then publish the pair again, or restore both its files from version control",
     )
 
 

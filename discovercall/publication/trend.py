@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from discovercall.report.results import Measurement, ReleaseNotice, Result, Trend
@@ -15,15 +15,34 @@ _OF_THE_RELEASE = "<release>"
 def trends_of(results: Iterable[tuple[Result, str]]) -> tuple[Trend, ...]:
     """A trend for each lane and configuration that was measured, the one measured last first.
 
+    Releases come in the order in which each was measured for the first time, in whatever lane: measuring an
+    old one again gives it new figures, and does not make it the newest.
+
     Args:
         results: official results, each with the version of its task set; rehearsals have no place in a trend.
     """
+    known = list(results)
+    first = first_measured(result for result, _ in known)
     groups: dict[tuple[Any, ...], list[tuple[Result, str]]] = {}
-    for result, version in results:
+    for result, version in known:
         groups.setdefault(_key(result), []).append((result, version))
     ordered = [sorted(group, key=lambda pair: pair[0].measured_at) for group in groups.values()]
     ordered.sort(key=lambda group: group[-1][0].measured_at, reverse=True)
-    return tuple(_trend([result for result, _ in group], group[-1][1]) for group in ordered)
+    return tuple(_trend([result for result, _ in group], group[-1][1], first) for group in ordered)
+
+
+def release_of(result: Result) -> str:
+    """The commit of the release that was measured."""
+    return str(result.lane.provenance["toolkit_revision"])
+
+
+def first_measured(results: Iterable[Result]) -> dict[str, str]:
+    """When each release was measured for the first time, by its commit."""
+    first: dict[str, str] = {}
+    for result in results:
+        release = release_of(result)
+        first[release] = min(first.get(release, result.measured_at), result.measured_at)
+    return first
 
 
 def configuration_of(result: Result) -> dict[str, Any]:
@@ -54,9 +73,9 @@ def _key(result: Result) -> tuple[Any, ...]:
     )
 
 
-def _trend(results: Sequence[Result], version: str) -> Trend:
-    by_release = {str(result.lane.provenance["toolkit_revision"]): result for result in results}
-    releases = sorted(by_release.values(), key=lambda result: result.measured_at)
+def _trend(results: Sequence[Result], version: str, first: Mapping[str, str]) -> Trend:
+    by_release = {release_of(result): result for result in results}  # the last measurement of each
+    releases = [by_release[release] for release in sorted(by_release, key=lambda name: (first[name], name))]
     newest = releases[-1]
     check, unchecked = _check(releases)
     return Trend(
@@ -68,7 +87,7 @@ def _trend(results: Sequence[Result], version: str) -> Trend:
         configuration=configuration_of(newest),
         measurements=tuple(
             Measurement(
-                release=str(result.lane.provenance["toolkit_revision"]),
+                release=release_of(result),
                 date=result.measured_at[:10],
                 stem=result.lane.stem,
                 success=result.lane.success,

@@ -10,6 +10,7 @@ from typing import Any
 from discovercall.contract.tasks import TaskSet
 from discovercall.foundation.ecma_json import JsonError, compact, decode
 from discovercall.foundation.errors import DiscovercallError, InputError, RefusedError
+from discovercall.foundation.files import read_input
 from discovercall.foundation.jsonl import dump_lines, parse_lines
 from discovercall.foundation.models import check
 from discovercall.publication.fields import is_timestamp
@@ -70,7 +71,7 @@ def read_pair(pair: Pair) -> PairFiles:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_input(path)
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror or error})", where=str(path)) from None
 

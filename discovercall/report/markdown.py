@@ -5,6 +5,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+from discovercall.foundation.shown import plain
+
 DASH = "–"
 BODY_LIMIT = 60_000
 TITLE_LIMIT = 250
@@ -26,9 +28,9 @@ def code(text: str) -> str:
 
 def isolated(text: str) -> str:
     """The text without control or format characters, between FSI and PDI where some of it runs leftward."""
-    plain = "".join("\ufffd" if unicodedata.category(sign) in ("Cc", "Cf") else sign for sign in text)
-    leftward = any(unicodedata.bidirectional(sign) in ("R", "AL", "AN") for sign in plain)
-    return f"\u2068{plain}\u2069" if leftward else plain
+    clean = plain(text)
+    leftward = any(unicodedata.bidirectional(sign) in ("R", "AL", "AN") for sign in clean)
+    return f"\u2068{clean}\u2069" if leftward else clean
 
 
 def _backtick_runs(text: str) -> Iterable[str]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from discovercall.foundation.shown import shown_line
 from discovercall.report.gateway import GatewaySnapshot
 from discovercall.report.model import Comparability, Count, Gap, Interval, Lane
 from discovercall.report.scenarios import ScenarioReport
@@ -106,6 +107,11 @@ class Refused:
 
     file: str
     why: str
+
+
+def refusal(file: str, why: str) -> Refused:
+    """A refused file, with names and reasons fit to be shown, whatever characters they have."""
+    return Refused(shown_line(file), shown_line(why))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -223,7 +224,7 @@ def test_published_runs_of_agents_are_shown(
     done = report(small)
     assert done.code == 0, done.err
     assert "**Fixed answers were replayed: this measures no model.**" in done.out
-    assert "| `ordinary_chat` | 100.0% (1/1) | 100.0% (1/1) |" in done.out
+    assert done.out.count("| `ordinary_chat` | 100.0% (1/1) | 100.0% (1/1) |") == 1
 
 
 def test_a_publication_that_was_cut_off_is_refused_and_its_pair_not_shown(
@@ -270,10 +271,17 @@ def test_usage_mistakes_are_one_line(
         assert (done.code, done.out) == (2, ""), words
         assert says in done.err
         assert done.err.count("\n") == 1
-    pair = next(small.results.glob("*.runs.jsonl"))
-    before = pair.read_bytes()
-    assert "is also an input" in report(small, "--output", pair).err
-    assert pair.read_bytes() == before
+    policy = tmp_path / "policy.json"
+    policy.write_bytes((ROOT / "publication-policy.json").read_bytes())
+    scoreboard = small.results / "gateway" / "BENCHMARKS.md"
+    scoreboard.parent.mkdir()
+    scoreboard.write_text("# Scoreboard")
+    for path in (next(small.results.glob("*.runs.jsonl")), policy, small.tasks.path, scoreboard):
+        before = path.read_bytes()
+        done = report(small, "--policy", policy, "--output", path)
+        assert (done.code, done.out) == (2, "")
+        assert "is also an input" in done.err
+        assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize(("ending", "begins"), [("md", "# "), ("json", "{\n"), ("html", "<!D"), ("x", "<!D")])
@@ -300,7 +308,69 @@ def test_a_gateway_family_of_an_unknown_shape_is_refused_by_name(
     path.parent.mkdir(parents=True)
     path.write_text("{}")
     value = {**gateway_result(), "invocation": odd}
-    monkeypatch.setattr("discovercall.evals.documents.read_result", lambda path: value)
+    monkeypatch.setattr("discovercall.evals.soundness.read_sound_result", lambda path: value)
     done = report(small)
     assert done.code == 1
     assert "refused  gateway/snapshots/baseline.json: a family is of an unknown shape" in done.err
+
+
+@pytest.mark.parametrize("format", ["markdown", "html", "json", "concise"])
+def test_pipes_devices_and_strange_names_are_refused_at_once(
+    report: Report, small: Folder, tmp_path: Path, format: str
+) -> None:
+    folder = small.results
+    for stem in ("pipe-v9", "zero-v9"):
+        (folder / f"{stem}.summary.json").write_text("{}")
+    os.mkfifo(folder / "pipe-v9.runs.jsonl")
+    (folder / "zero-v9.runs.jsonl").symlink_to("/dev/zero")
+    (folder / "invocation" / "one").mkdir(parents=True)
+    os.mkfifo(folder / "invocation" / "one" / "report.json")
+    (folder / "gateway" / "snapshots").mkdir(parents=True)
+    os.mkfifo(folder / "gateway" / "snapshots" / "baseline.json")
+    (folder / "x\x1b]0;pwned\x07\u202e-v9.runs.jsonl").write_text("")
+    Path(os.fsdecode(os.fsencode(folder) + b"/y\xff-v9.runs.jsonl")).write_text("")
+    output = tmp_path / "report"
+    done = report(small, "--format", format, "--output", output)
+    assert done.code == 1
+    for line in (
+        "refused  pipe-v9.runs.jsonl: cannot be read (no regular file)",
+        "refused  zero-v9.runs.jsonl: cannot be read (no regular file)",
+        "refused  invocation/one/report.json: cannot be read (no regular file)",
+        "refused  gateway/snapshots/baseline.json: cannot be read (no regular file)",
+        "refused  x\ufffd]0;pwned\ufffd\ufffd-v9.runs.jsonl: ",
+        "refused  y\ufffd-v9.runs.jsonl: ",
+    ):
+        assert line in done.err
+    for text in (done.err, done.out, output.read_text("utf-8")):
+        assert not any(sign in text for sign in "\x1b\x07\u202e")
+
+
+def test_an_old_release_measured_again_hides_no_loss_of_the_newest(report: Report, tmp_path: Path) -> None:
+    folder = results_folder(tmp_path, [f"t{number}" for number in range(6)])
+    gone = dict.fromkeys([f"t{number}" for number in range(6)], "nothing selected")
+    for number in range(1, 5):
+        folder.add(Measured(f"r{number}", f"2026-0{number}-01", kinds=gone if number == 4 else None))
+    before = report(folder, "--trend").out
+    assert "Notice: release" in before
+    folder.add(Measured("r2", "2026-05-01"))
+    assert report(folder, "--trend").out.replace("2026-05-01", "2026-02-01") == before
+    newest = Measured("r4", "").commit[:12]
+    assert f"## Newest result: release `{newest}`, 2026-04-01" in report(folder).out
+    assert f"release {newest}, 2026-04-01" in report(folder, "--format", "concise").out
+    assert "notice for" in report(folder, "--format", "concise").out
+
+
+def test_a_report_of_agents_that_contradicts_its_runs_is_not_shown(
+    report: Report, small: Folder, command: Callable[..., Done]
+) -> None:
+    out = small.results / "invocation"
+    assert command("invoke", "run", "--mock", "--case", "ordinary_chat", "--out", out).code == 0
+    (path,) = out.glob("[!.]*/report.json")
+    value = json.loads(path.read_bytes())
+    value["cells"][0]["passed"] = value["runs_passed"] = 99
+    path.write_text(json.dumps(value))
+    done = report(small)
+    assert done.code == 1
+    assert "runs_passed: is not what the runs give" in done.err
+    assert "9900" not in done.out
+    assert "## Agent invocation" not in done.out

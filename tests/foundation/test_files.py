@@ -1,10 +1,11 @@
 import errno
 import os
 import stat
+from pathlib import Path
 
 import pytest
 
-from discovercall.foundation.files import same_file, write_atomic
+from discovercall.foundation.files import read_input, same_file, write_atomic
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o644])
@@ -115,3 +116,38 @@ def test_files_that_do_not_exist_are_told_apart_by_path(tmp_path):
     assert not same_file(tmp_path / "new", tmp_path / "other")
     (tmp_path / "to-new").symlink_to(tmp_path / "new")
     assert same_file(tmp_path / "to-new", tmp_path / "new")
+
+
+def test_an_input_is_a_regular_file_of_a_bounded_size(tmp_path):
+    path = tmp_path / "a"
+    path.write_bytes(b"12345")
+    assert read_input(path, 5) == b"12345"
+    with pytest.raises(OSError, match="larger than 4 bytes"):
+        read_input(path, 4)
+
+
+def test_a_named_pipe_or_a_device_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    (tmp_path / "stdin").symlink_to("/dev/stdin")
+    for path in (tmp_path / "pipe", tmp_path / "zero", tmp_path / "stdin", tmp_path, Path("/dev/zero")):
+        with pytest.raises(OSError, match=r"no regular file|directory"):
+            read_input(path)
+
+
+def test_a_pipe_that_was_given_is_read_up_to_the_limit():
+    reader, writer = os.pipe()
+    try:
+        os.write(writer, b"12345")
+        os.close(writer)
+        assert read_input(Path(f"/dev/fd/{reader}"), 5) == b"12345"
+    finally:
+        os.close(reader)
+    reader, writer = os.pipe()
+    try:
+        os.write(writer, b"123456")
+        with pytest.raises(OSError, match="larger than 5 bytes"):
+            read_input(Path(f"/dev/fd/{reader}"), 5)
+    finally:
+        os.close(reader)
+        os.close(writer)

@@ -166,3 +166,12 @@ def test_malformed_case_files_are_refused_by_name(tmp_path: Path) -> None:
     path.write_text(json.dumps({"schema_version": 1, "cases": {"a": {"dual_agent": stream}}}))
     with pytest.raises(InputError, match=r"cases\.a\.dual_agent: an item is none of"):
         load_mock_answers(path)
+
+
+def test_a_name_twice_in_the_file_is_refused_without_repeating_a_key(tmp_path: Path) -> None:
+    path = tmp_path / "bench.json"
+    for name in ("base_url", "sk-Planted0123456789abcdef"):
+        path.write_text(f'{{"schema_version": 1, "{name}": "https://a/v1", "{name}": "https://b/v1"}}')
+        with pytest.raises(InputError, match="twice in one object") as caught:
+            make_plan(InvokeOptions(config=path), {}, tmp_path)
+        assert "Planted" not in str(caught.value)

@@ -245,6 +245,52 @@ def test_bad_input_is_one_line_and_exit_2(desk: Desk, damage: str) -> None:
     assert "hunter2" not in done.stderr
 
 
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_inputs_are_regular_files(desk: Desk, kind: str) -> None:
+    odd = desk.folder / "odd"
+    if kind == "pipe":
+        os.mkfifo(odd)
+    else:
+        odd.symlink_to("/dev/zero")
+    rest = ["--tasks", TASKS, "--runs", desk.private, "--policy", desk.policy, *desk.outputs()]
+    pair = Pair(desk.folder, STEM)
+    pair.runs.symlink_to(odd)
+    for words in (
+        ["publish", *rest, "--policy", odd],
+        ["publish", *rest[:2], "--runs", odd, *rest[4:]],
+        ["publish", *rest, "--tasks", odd],
+        ["validate", "--policy", odd],
+        ["validate", "--tasks", odd],
+        ["validate", *rest[:2], "--policy", desk.policy, "--runs", pair.runs, "--summary", pair.summary],
+    ):
+        done = desk.run(*words)
+        assert done.returncode in (1, 2), words
+        assert "no regular file" in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_lone_surrogate_is_not_published(desk: Desk) -> None:
+    records = json.loads(json.dumps(private_run()).replace('"model-a"', '"m\\ud800x"'))
+    desk.write(records)
+    done = desk.publish()
+    assert (done.returncode, list(desk.results.iterdir())) == (1, [])
+    assert "without control or format characters" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["\x1b]0;pwned\x07\u202e", "x" * 50_000, "sk-proj-Ab12Cd34Ef56Gh78Ij90"])
+def test_an_unknown_name_in_a_summary_is_cut_and_steers_nothing(desk: Desk, name: str) -> None:
+    assert desk.publish().returncode == 0
+    path = Pair(desk.results, STEM).summary
+    value = json.loads(path.read_bytes())
+    value[name] = value["models"][0][name] = 1
+    path.write_text(json.dumps(value))
+    done = desk.validate()
+    assert done.returncode == 1
+    assert name not in done.stderr
+    assert len(done.stderr) < 3000
+    assert not any(sign in done.stderr for sign in "\x1b\x07\u202e")
+
+
 def test_validate_needs_all_four_of_a_pair(desk: Desk) -> None:
     done = desk.run("validate", "--runs", desk.private)
     assert done.returncode == 2

@@ -105,6 +105,23 @@ def test_files_that_are_no_json_are_refused_by_name(tmp_path: Any) -> None:
         load_policy(path)
 
 
+def test_a_name_twice_in_one_object_is_refused_for_a_reviewer_may_see_the_other(tmp_path: Any) -> None:
+    path = tmp_path / "policy.json"
+    text = json.dumps(policy_json(2) | {"legacy_lane_rewrites": {"a": "model"}})
+    path.write_text(text)
+    assert load_policy(path).lane_rewrites == {"a": "model"}
+    for once, twice in (
+        ('"policy_id":', '"policy_id": "another", "policy_id":'),
+        ('"a": "model"', '"a": "reference", "\\u0061": "model"'),
+    ):
+        path.write_text(text.replace(once, twice))
+        with pytest.raises(InputError, match="twice in one object"):
+            load_policy(path)
+    path.write_text(text.replace('"a": "model"', '"a": ' + "[" * 5000 + "]" * 5000))
+    with pytest.raises(InputError, match="nested too deeply"):
+        load_policy(path)
+
+
 def test_the_repositorys_policy_approves_what_the_reference_lane_may_select() -> None:
     policy = load_policy(ROOT / "publication-policy.json")
     lines = (ROOT / "tasks" / "v4.jsonl").read_text("utf-8").splitlines()

@@ -204,9 +204,20 @@ def test_a_journal_that_can_not_be_followed_is_refused_and_changes_nothing(pair:
     else:
         journal_of(pair).write_text(damage)
     for attempt in (lambda: repair(pair), lambda: write_pair(pair, *NEW)):
-        with pytest.raises(RefusedError, match="can't be finished"):
+        with pytest.raises(RefusedError, match="can't be finished") as caught:
             attempt()
     assert contents(pair) == OLD
+    assert str(caught.value.fix).startswith("remove this file, then publish the pair again")
+    journal_of(pair).unlink()  # the advice works
+    write_pair(pair, *NEW)
+    assert contents(pair) == NEW
+
+
+def test_a_journal_that_is_a_pipe_is_refused_at_once(pair: Pair) -> None:
+    os.mkfifo(journal_of(pair))
+    for attempt in (lambda: repair(pair), lambda: write_pair(pair, *NEW)):
+        with pytest.raises(RefusedError, match="it is no regular file"):
+            attempt()
 
 
 def kill_with_journal(pair: Pair) -> None:

@@ -1,0 +1,45 @@
+"""Foreign text on a terminal."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discovercall.foundation.errors import InputError
+from discovercall.foundation.models import check
+from discovercall.foundation.shown import LINE_LIMIT, NAME_LIMIT, plain_tree, shown_line, shown_name
+from discovercall.publication.fields import StrictModel
+
+
+class Small(StrictModel):
+    a: int = 0
+
+
+@given(st.text(st.characters(), max_size=200))
+def test_a_shown_line_can_be_written_and_steers_nothing(text):
+    line = shown_line(text)
+    assert line.isprintable() or all(sign.isprintable() or ord(sign) > 0x7F for sign in line)
+    assert not any(sign < " " or "\x7f" <= sign <= "\x9f" or sign in "\u202e\u2066\u200b" for sign in line)
+    line.encode()
+
+
+def test_escapes_and_what_turns_text_round_are_replaced():
+    assert shown_line("a\x1b]0;x\x07\u202eb\n c\ud800\U0001343a") == "a\ufffd]0;x\ufffd\ufffdb c\ufffd\ufffd"
+    assert shown_line("café 漢") == "café 漢"
+    assert len(shown_line("x" * 50_000)) == LINE_LIMIT
+    assert plain_tree({"a": ["\x1b", 1, None]}) == {"a": ["\ufffd", 1, None]}
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("extra_field", "extra_field"),
+        ("x" * 50_000, "x" * (NAME_LIMIT - 1) + "…"),
+        ("sk-proj-Ab12Cd34Ef56Gh78Ij90", "[redacted]"),
+        ("\x1b[2J", "\ufffd[2J"),
+    ],
+)
+def test_the_name_of_an_unknown_field_is_cut_and_masked(name, shown):
+    assert shown_name(name) == shown
+    with pytest.raises(InputError) as caught:
+        check(Small, {name: 1}, "f.json")
+    assert caught.value.where == f"f.json: {shown}"
