@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
 from discovercall.capability.client import CapabilityClient
+from discovercall.capability.redaction import KeyRedaction
+from discovercall.foundation.redaction import MASK
 from tests.capability.loopback import KEY, Reply, Seen, answer, serving
 
 AWKWARD = 'k"e\\y/with tab\tand more'
@@ -128,3 +132,36 @@ def test_call_that_is_broken_off_while_it_waits_is_not_under_way():
 
     asyncio.run(run())
     assert waits == [True]
+
+
+SECRET = "Catalogkey0123456789xyz"
+
+
+@pytest.mark.parametrize("before", ["", "x", "xy", "xyz", "v1-"])
+@pytest.mark.parametrize("after", ["", "!", "?>"])
+@pytest.mark.parametrize(
+    "encode",
+    [
+        lambda text: base64.b64encode(text.encode()).decode(),
+        lambda text: base64.urlsafe_b64encode(text.encode()).decode().rstrip("="),
+        lambda text: text.encode().hex(),
+        lambda text: text.encode().hex().upper(),
+        lambda text: "".join(f"%{byte:02X}" for byte in text.encode()),
+        lambda text: quote(base64.b64encode(text.encode()).decode(), safe=""),
+    ],
+    ids=["base64", "url-safe base64", "hex", "upper hex", "percent", "percent base64"],
+)
+def test_a_revision_that_holds_the_key_encoded_is_masked(
+    before: str, after: str, encode: Callable[[str], str]
+) -> None:
+    for key in (SECRET, "k?~>ÿ-secret~>?"):
+        redact = KeyRedaction(key).text_or_none
+        assert redact(f"v1-{encode(before + key + after)}") == MASK
+        assert redact(f"v1-{encode(before + key[1:] + after)}") != MASK
+
+
+def test_ordinary_revisions_and_short_keys_are_left() -> None:
+    for text in ("2026-05-01", "a" * 64, "v1.2.3+build.5", "100%", "dGVzdA=="):
+        assert KeyRedaction(SECRET).text_or_none(text) == text
+        assert KeyRedaction("test").text_or_none(text.replace("test", "")) == text
+    assert KeyRedaction(SECRET).text_or_none(None) is None
