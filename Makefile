@@ -9,7 +9,7 @@ WORKFLOWS := $(wildcard action.yml .github/workflows)
 COMPILE = $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-config
 
-.PHONY: setup test test-all kill-test lint requirements schemas graph demo picture figures bench clean
+.PHONY: setup test test-all kill-test lint requirements schemas vectors graph demo picture figures bench clean
 
 setup: $(STAMP)
 
@@ -50,6 +50,10 @@ requirements: $(STAMP)
 # The files in schemas/, from the models.
 schemas: $(STAMP)
 	$(BIN)/python tools/schemas.py
+
+# The vectors of the capability bank; needs the model.
+vectors: $(STAMP)
+	$(BIN)/python tools/bank_vectors.py
 
 # The picture in docs/architecture.md: which package imports from which.
 graph: $(STAMP)

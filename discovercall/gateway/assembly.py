@@ -53,7 +53,10 @@ def load_encoder(mode: SemanticMode, vectors: Path | None) -> tuple[CachingEncod
         if mode == "require":
             raise InputError(str(error), where="semantic search") from None
         return None, f"lexical ({error})"
-    return CachingEncoder(encoder, vectors), f"semantic ({encoder.facts.model_id})"
+    from discovercall.gateway.bank_vectors import bundled_vectors
+
+    given = bundled_vectors(encoder.identity)
+    return CachingEncoder(encoder, vectors, given), f"semantic ({encoder.facts.model_id})"
 
 
 def assemble(

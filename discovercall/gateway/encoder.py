@@ -10,7 +10,7 @@ import importlib.metadata
 import importlib.util
 import io
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -126,12 +126,17 @@ class CachingEncoder:
     Args:
         inner: computes what is not known yet.
         path: the file; None keeps them in memory only. An unreadable file counts as empty.
+        given: vectors by text that are known from elsewhere; they are not written to the file.
     """
 
-    def __init__(self, inner: Encoder, path: Path | None = None) -> None:
+    def __init__(
+        self, inner: Encoder, path: Path | None = None, given: Mapping[str, Vectors] | None = None
+    ) -> None:
         self._inner = inner
         self._path = path
+        self._given = {_key(text): vector for text, vector in (given or {}).items()}
         self._known: dict[str, Vectors] = _stored(path, inner.identity) if path else {}
+        self._known.update(self._given)
         self._new = False
 
     @property
@@ -166,8 +171,9 @@ class CachingEncoder:
         from discovercall.foundation.files import write_atomic
 
         buffer = io.BytesIO()
-        vectors = np.stack(list(self._known.values()))
-        np.savez(buffer, identity=np.array(self.identity), keys=np.array(list(self._known)), vectors=vectors)
+        own = {key: vector for key, vector in self._known.items() if key not in self._given}
+        vectors = np.stack(list(own.values()))
+        np.savez(buffer, identity=np.array(self.identity), keys=np.array(list(own)), vectors=vectors)
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             write_atomic(self._path, buffer.getvalue())
