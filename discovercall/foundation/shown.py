@@ -55,4 +55,5 @@ def _is_unshown(sign: str) -> bool:
 
 def shown_name(name: str) -> str:
     """A field name that nobody reviewed: cut, fit for a terminal, and masked where it looks like a key."""
-    return MASK if _KEY_LIKE.search(name) else shown_line(name, NAME_LIMIT)
+    # What is beyond is not shown; the search takes the square of the length.
+    return MASK if _KEY_LIKE.search(name[: 2 * NAME_LIMIT]) else shown_line(name, NAME_LIMIT)
