@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discovercall.cadence.config import ConfiguredModel, Reference
-from discovercall.cadence.names import MOST_DAYS, days_between, model_in_stem, parse_stem
 from discovercall.cadence.plan import STAND_IN, CadencePlan, Inputs
 from discovercall.foundation.ecma_json import decode
 from discovercall.foundation.errors import RefusedError
 from discovercall.publication.pair import RUNS_SUFFIX, SUMMARY_SUFFIX, Pair
+from discovercall.publication.run_names import LANES
 from discovercall.publication.verification import PairFiles, verify_pair
 
 if TYPE_CHECKING:
     from discovercall.cadence.bundle import Spent
 
-LANES = ("reference", "configured-model")
 METHODOLOGY = "discover-call-v2"
 
 
@@ -105,7 +104,6 @@ def _lane(lane: str, stem: str, files: Mapping[str, bytes], inputs: Inputs) -> L
     verified = verify_pair(read, inputs.policy, inputs.task_set)
     if verified.differences:
         raise RefusedError(verified.differences[0], where=summary)
-    check_named(stem, verified.records)
     return LaneResult(
         lane,
         stem,
@@ -113,43 +111,6 @@ def _lane(lane: str, stem: str, files: Mapping[str, bytes], inputs: Inputs) -> L
         decode(files[summary]),
         {runs: files[runs], summary: files[summary]},
     )
-
-
-def check_named(stem: str, records: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse records under a cadence run's name that is another run's; other names say nothing of a run.
-
-    Args:
-        records: validated public records of one pair, at least one.
-
-    Raises:
-        RefusedError: names what the stem says and what the records say.
-    """
-    named = parse_stem(stem)
-    if named is None:
-        return
-    lane = LANES[named.configured]
-    for record in records:
-        metadata = record["metadata"]
-        found = [
-            ("lane", lane, metadata["lane"]),
-            ("model", named.model, model_in_stem(str(record["model"]))),
-        ]
-        if not named.rehearsal:  # a rehearsal may be made by other code than the release's
-            found.append(("release", named.sha12, str(metadata["toolkit_revision"])[:12]))
-        for what, wanted, is_ in found:
-            if wanted != is_:
-                raise RefusedError(
-                    f"names the {what} {wanted}, its records are of {is_}",
-                    where=stem,
-                    fix="give the pair the name back that it was published under",
-                )
-    day = min(str(record["started_at"]) for record in records)[:10]
-    if not 0 <= days_between(named.date, day) <= MOST_DAYS:
-        raise RefusedError(
-            f"names the day {named.date}, its first trial was on {day}",
-            where=stem,
-            fix="give the pair the name back that it was published under",
-        )
 
 
 def check_provenance(results: Results, plan: CadencePlan) -> None:

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from discovercall.adapter.bundled import bundled_adapter
-from discovercall.cadence.evidence import LANES, configured_revisions, reference_revisions
-from discovercall.cadence.names import parse_stem
+from discovercall.cadence.evidence import configured_revisions, reference_revisions
 from discovercall.cadence.plan import CadencePlan
 from discovercall.foundation.ecmascript import is_safe
 from discovercall.foundation.errors import InputError, RefusedError
 from discovercall.publication.fields import TEXT_LIMIT
 from discovercall.publication.pair import Pair
+from discovercall.publication.run_names import LANES, parse_stem
 from discovercall.publication.secret_scan import SecretScanner
 
 

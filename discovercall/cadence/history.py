@@ -9,11 +9,12 @@ from typing import Any
 
 from discovercall.cadence.document import RunFacts, release_report
 from discovercall.cadence.evidence import pair_names, read_results
-from discovercall.cadence.names import Stem, branch_name, parse_stem
+from discovercall.cadence.names import branch_name
 from discovercall.cadence.plan import CadencePlan, Inputs
 from discovercall.contract.tasks import load_task_set
 from discovercall.foundation.errors import DiscovercallError, InputError
 from discovercall.publication.pair import RUNS_SUFFIX
+from discovercall.publication.run_names import Stem, parse_stem
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,40 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import date as Date
 
 from discovercall.foundation.errors import InputError
+from discovercall.publication.run_names import MOST_DAYS, days_between, model_in_stem
 
 LABEL = "benchmark"
 REHEARSAL_LABEL = "benchmark-rehearsal"
-MOST_DAYS = 62
-"""Days that may lie between a plan and its first trial: an approval can wait for 30 of them."""
 _SHA = re.compile(r"[0-9a-f]{40}")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_NOT_IN_STEMS = re.compile(r"[^0-9A-Za-z.-]")
-_STEM = re.compile(
-    r"(?P<date>[0-9]{4}-[0-9]{2}-[0-9]{2})-(?P<model>.+?)(?P<configured>-configured)?"
-    r"-release-(?P<sha12>[0-9a-f]{12})(?P<rehearsal>-rehearsal)?-(?P<version>v[1-9][0-9]*)"
-)
 _BRANCH = re.compile(r"benchmark/(?P<kind>cadence|rehearsal)-(?P<sha12>[0-9a-f]{12})")
-
-
-@dataclass(frozen=True, slots=True)
-class Stem:
-    """The parts of a result stem."""
-
-    date: str
-    model: str
-    configured: bool
-    sha12: str
-    rehearsal: bool
-    version: str
-
-    @property
-    def release(self) -> tuple[str, str, str, bool]:
-        """What the stems of one run share; newer runs sort later."""
-        return self.date, self.sha12, self.version, self.rehearsal
 
 
 def check_release_sha(sha: str, where: str = "--release-sha") -> str:
@@ -66,11 +42,6 @@ def check_date(text: str, where: str = "--date") -> str:
     raise InputError("must be a day that exists, written YYYY-MM-DD", where=where)
 
 
-def days_between(earlier: str, later: str) -> int:
-    """Whole days from one day to another, both written YYYY-MM-DD."""
-    return (Date.fromisoformat(later) - Date.fromisoformat(earlier)).days
-
-
 def check_day(date: str, today: str) -> None:
     """Refuse a plan's day that results measured today could not be named by.
 
@@ -88,11 +59,6 @@ def check_day(date: str, today: str) -> None:
             where="plan: date",
             fix="plan again with today's date",
         )
-
-
-def model_in_stem(model: str) -> str:
-    """A model's name as a stem has it."""
-    return _NOT_IN_STEMS.sub("-", model)
 
 
 def branch_name(release_sha: str, *, rehearsal: bool) -> str:
@@ -121,21 +87,6 @@ def result_stem(
     middle = "-configured" if configured else ""
     end = "-rehearsal" if rehearsal else ""
     return f"{date}-{model_in_stem(model)}{middle}-release-{release_sha[:12]}{end}-{version}"
-
-
-def parse_stem(stem: str) -> Stem | None:
-    """The parts of a stem that a cadence run made, else None."""
-    found = _STEM.fullmatch(stem)
-    if not found:
-        return None
-    return Stem(
-        date=found["date"],
-        model=found["model"],
-        configured=found["configured"] is not None,
-        sha12=found["sha12"],
-        rehearsal=found["rehearsal"] is not None,
-        version=found["version"],
-    )
 
 
 def section_name(date: str, release_sha: str, version: str, *, rehearsal: bool) -> str:

@@ -17,7 +17,7 @@ from discovercall.cadence.evidence import (
 )
 from discovercall.cadence.github import GitHub
 from discovercall.cadence.headline import RESULTS, page_path
-from discovercall.cadence.names import Stem, parse_branch, parse_stem
+from discovercall.cadence.names import parse_branch
 from discovercall.cadence.plan import CadencePlan, Inputs, make_plan
 from discovercall.cadence.proposal import (
     Proposed,
@@ -29,6 +29,7 @@ from discovercall.cadence.proposal import (
 )
 from discovercall.foundation.errors import InputError, RefusedError
 from discovercall.publication.pair import RUNS_SUFFIX
+from discovercall.publication.run_names import Stem, parse_stem
 from discovercall.report.headline import LANGUAGES
 from discovercall.report.markdown import cut
 

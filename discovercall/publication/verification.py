@@ -17,6 +17,7 @@ from discovercall.publication.fields import is_timestamp
 from discovercall.publication.pair import Pair, check_rehearsal_name, check_version
 from discovercall.publication.policy import Policy
 from discovercall.publication.rescoring import differences
+from discovercall.publication.run_names import check_named
 from discovercall.publication.summary import publication_summary
 from discovercall.publication.summary_model import Summary
 from discovercall.publication.transaction import interrupted, journal_of, locked
@@ -95,6 +96,7 @@ def verify_pair(files: PairFiles, policy: Policy, task_set: TaskSet) -> Verified
             raise RefusedError("holds no record")
         check_public_records(records, policy, rehearsal=rehearsal)
         validate_official_run(records, task_set_sha256=task_set.sha256, min_trials_per_task=MIN_TRIALS)
+        check_named(pair.stem, records)
     summary = _parse_summary(files)
     generated_at = summary.get("generated_at") if isinstance(summary, dict) else None
     _check_time(generated_at, records, str(pair.summary))

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from discovercall.cadence.bundle import read_bundle
-from discovercall.cadence.evidence import LANES, check_named
-from discovercall.cadence.names import check_day, parse_stem, result_stem
+from discovercall.cadence.names import check_day, result_stem
 from discovercall.cadence.plan import CadencePlan
 from discovercall.foundation.errors import InputError, RefusedError
 from discovercall.publication.pair import RUNS_SUFFIX, SUMMARY_SUFFIX
+from discovercall.publication.run_names import LANES, check_named, parse_stem
 from tests.cadence.checkout import Checkout
 from tests.cadence.conftest import Outcome
 
@@ -56,6 +56,7 @@ def test_names_that_fit_or_say_nothing_pass(stem: str) -> None:
         (stem_of(configured=False), "lane"),
         (stem_of("2026-05-10"), "day"),
         (stem_of("2026-03-01"), "day"),
+        (stem_of("2026-02-30"), "day"),
     ],
 )
 def test_another_runs_name_is_refused(stem: str, what: str) -> None:

@@ -11,10 +11,10 @@ from discovercall.cadence.names import (
     check_date,
     check_release_sha,
     parse_branch,
-    parse_stem,
     result_stem,
 )
 from discovercall.foundation.errors import InputError
+from discovercall.publication.run_names import parse_stem
 
 SHA = "0123456789abcdef0123456789abcdef01234567"
 
