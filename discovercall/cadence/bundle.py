@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from discovercall.cadence.plan import check_plan_file
 from discovercall.foundation.digests import sha256_hex
-from discovercall.foundation.ecma_json import JsonError, decode, pretty
+from discovercall.foundation.ecma_json import JsonError, decode_unique, pretty
 from discovercall.foundation.errors import InputError, RefusedError
 from discovercall.foundation.files import write_atomic
 from discovercall.foundation.models import check
@@ -152,7 +152,7 @@ def read_bundle(folder: Path, *, expected_sha256: str | None = None) -> Bundle:
 
 def _manifest(data: bytes, path: Path) -> _Manifest:
     try:
-        return check(_Manifest, decode(data), str(path))
+        return check(_Manifest, decode_unique(data), str(path))
     except JsonError as error:
         raise InputError(f"not valid JSON ({error})", where=str(path)) from None
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from discovercall.foundation.digests import sha256_hex, sha256_of_json
 from discovercall.foundation.errors import InputError
+from discovercall.foundation.files import read_input
 from discovercall.foundation.resources import PACKAGE_ROOT, resource_path
 
 BUILD_FILES = ("Dockerfile", "requirements/image.txt")
@@ -65,6 +66,6 @@ def _package_files() -> Iterator[tuple[str, Path]]:
 
 def _digest(path: Path) -> str:
     try:
-        return sha256_hex(path.read_bytes())
+        return sha256_hex(read_input(path))
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror or error})", where=str(path)) from None

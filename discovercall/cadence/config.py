@@ -9,13 +9,16 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from discovercall.foundation.digests import sha256_hex
-from discovercall.foundation.ecma_json import JsonError, decode
+from discovercall.foundation.ecma_json import JsonError, decode_unique
 from discovercall.foundation.errors import InputError
+from discovercall.foundation.files import read_input
 from discovercall.foundation.models import check, refuse, unique
 from discovercall.publication.fields import SchemaOne
 
 CADENCE_FILE = "cadence.json"
 LANE_COUNT = 2
+FILE_LIMIT = 1 << 20
+"""Bytes that a reviewed file or a plan may have."""
 _SHAPES = {
     "value": (r"[0-9A-Za-z@._/+:-]{1,256}", "must be 1 to 256 characters of 0-9 A-Z a-z @ . _ / + : -"),
     "tag": (
@@ -137,8 +140,8 @@ def load_config(path: Path) -> tuple[CadenceConfig, str]:
         InputError: unreadable, no JSON, or a wrong field.
     """
     try:
-        data = path.read_bytes()
-        value = decode(data)
+        data = read_input(path, FILE_LIMIT)
+        value = decode_unique(data)
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror or error})", where=str(path)) from None
     except JsonError as error:

@@ -13,6 +13,7 @@ from discovercall.cadence.names import branch_name
 from discovercall.cadence.plan import CadencePlan, Inputs
 from discovercall.contract.tasks import load_task_set
 from discovercall.foundation.errors import DiscovercallError, InputError
+from discovercall.foundation.files import read_input
 from discovercall.publication.pair import RUNS_SUFFIX
 from discovercall.publication.run_names import Stem, parse_stem
 
@@ -103,7 +104,7 @@ def _parsed(path: Path) -> Stem:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_input(path)
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror or error})", where=str(path)) from None
 

@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from discovercall.cadence.code import Code
-from discovercall.cadence.config import CADENCE_FILE, LANE_COUNT, CadenceConfig, load_config
+from discovercall.cadence.config import CADENCE_FILE, FILE_LIMIT, LANE_COUNT, CadenceConfig, load_config
 from discovercall.cadence.names import branch_name, check_date, check_release_sha, result_stem, section_name
 from discovercall.contract.options import DEFAULT_BASE_URL
 from discovercall.contract.plan import SANDBOX_BASE_URL
 from discovercall.contract.tasks import TaskSet, load_task_set
 from discovercall.foundation.base_url import normalize_base_url
 from discovercall.foundation.digests import sha256_hex, sha256_of_json
-from discovercall.foundation.ecma_json import JsonError, decode
+from discovercall.foundation.ecma_json import JsonError, decode_unique
 from discovercall.foundation.errors import InputError, RefusedError
+from discovercall.foundation.files import read_input
 from discovercall.foundation.revision import ToolkitRevision
 from discovercall.publication.policy import Policy, load_policy
 
@@ -179,7 +180,7 @@ def read_inputs(root: Path) -> Inputs:
         config_sha256=config_sha256,
         task_set=load_task_set(root / config.task_set),
         policy=policy,
-        policy_sha256=sha256_hex(policy_path.read_bytes()),
+        policy_sha256=sha256_hex(read_input(policy_path)),
     )
 
 
@@ -241,7 +242,7 @@ def read_plan_file(path: Path) -> tuple[dict[str, Any], str]:
         InputError: unreadable, or not what `cadence plan` writes.
     """
     try:
-        value = decode(path.read_bytes())
+        value = decode_unique(read_input(path, FILE_LIMIT))
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror or error})", where=str(path)) from None
     except JsonError as error:
