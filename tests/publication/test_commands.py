@@ -23,6 +23,7 @@ from discovercall.foundation.jsonl import dump_lines
 from discovercall.publication.pair import Pair
 from discovercall.publication.repository import check_repository
 from discovercall.publication.transaction import journal_of
+from tests.docs.test_commands import lines_of, words_of
 from tests.publication.runs import (
     LOOPBACK_URL,
     PRIVATE_TOOL,
@@ -300,6 +301,20 @@ def test_validate_needs_all_four_of_a_pair(desk: Desk) -> None:
     desk.policy.write_text("{}")
     assert desk.run("validate", "--policy", desk.policy).returncode == 2
     assert desk.validate().returncode == 2
+
+
+def test_the_examples_of_publishing_work_as_the_page_has_them(desk: Desk) -> None:
+    page = (ROOT / "results" / "README.md").read_text("utf-8")
+    desk.write(private_run(api_base_url=SANDBOX_URL))
+    one, two = (words_of(line) for line in lines_of(page) if words_of(line)[0] == "publish")
+    assert (one.count("--runs"), two.count("--runs")) == (1, 2)
+    for words in (one, two):
+        for path in ("/tmp/my-reference.jsonl", "/tmp/my-first-result.jsonl"):
+            words = [str(desk.private) if word == path else word for word in words]
+        own = [word.replace("results/", f"{desk.results}/") for word in words]
+        done = desk.run(*(str(TASKS) if word == "tasks/v4.jsonl" else word for word in own))
+        assert done.returncode == 0, done.stderr
+    assert len(list(desk.results.iterdir())) == 4
 
 
 def test_a_publication_that_was_cut_off_is_named_and_can_be_finished(desk: Desk) -> None:
