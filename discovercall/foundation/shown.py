@@ -16,8 +16,8 @@ NAME_LIMIT = 64
 
 _UNSHOWN = ("Cc", "Cf", "Cs")
 _REPLACEMENT = "\ufffd"
-# Long runs with letters and digits are keys rather than names of fields.
-_KEY_LIKE = re.compile(r"(?=[A-Za-z_.-]*[0-9])(?=[0-9_.-]*[A-Za-z])[A-Za-z0-9_.-]{20,}")
+# Keys mix letters and digits, or are long and all capitals; words of a name do neither.
+_KEY_LIKE = re.compile(r"(?=[A-Za-z]*[0-9])(?=[0-9]*[A-Za-z])[A-Za-z0-9]{8,}|[A-Z]{16,}")
 
 
 def shown_line(text: str, limit: int = LINE_LIMIT) -> str:

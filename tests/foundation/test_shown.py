@@ -33,6 +33,10 @@ def test_escapes_and_what_turns_text_round_are_replaced():
     ("name", "shown"),
     [
         ("extra_field", "extra_field"),
+        ("workflow_success_task_cluster_bootstrap_95", "workflow_success_task_cluster_bootstrap_95"),
+        ("runs_sha256", "runs_sha256"),
+        ("AKIAIOSFODNNEXAMPLE", "[redacted]"),
+        ("ghp_16C7e42F292c6912E7710c838347Ae178B4a", "[redacted]"),
         ("x" * 50_000, "x" * (NAME_LIMIT - 1) + "…"),
         ("sk-proj-Ab12Cd34Ef56Gh78Ij90", "[redacted]"),
         ("\x1b[2J", "\ufffd[2J"),
