@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from discovercall.cadence.github import GitHub, WorkflowRun
+from discovercall.cadence.github import GitHub
+from discovercall.cadence.github_facts import WorkflowRun
 from discovercall.cadence.problems import GitHubError, GitHubProblem, explain_write
 from discovercall.foundation.errors import RefusedError
 

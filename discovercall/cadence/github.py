@@ -9,12 +9,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
-from pydantic import AfterValidator, ConfigDict
-from pydantic.dataclasses import dataclass as checked_dataclass
-
+from discovercall.cadence.github_facts import (
+    Commit,
+    Entry,
+    Ref,
+    RepositoryFacts,
+    WorkflowRun,
+    pull_request,
+    tagged,
+    text,
+)
 from discovercall.cadence.guard import PullRequest
 from discovercall.cadence.problems import (
     LONGEST_WAIT_SECONDS,
@@ -28,7 +35,6 @@ from discovercall.cadence.problems import (
 from discovercall.foundation.errors import InputError
 
 if TYPE_CHECKING:
-    from github.GitTag import GitTag
     from github.Repository import Repository as PyGithubRepository
 
 API_VERSION = "2022-11-28"
@@ -49,18 +55,7 @@ _UNREADABLE = (
     TypeError,
     ValueError,
 )
-_STRICT = ConfigDict(strict=True)
 T = TypeVar("T")
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError("no text")
-    value.encode()  # a lone surrogate is no text either
-    return value
-
-
-_Text = Annotated[str, AfterValidator(_text)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,55 +73,6 @@ class Access:
     repository: str
     token: str
     paced: bool = True
-
-
-@checked_dataclass(frozen=True, slots=True, config=_STRICT)
-class RepositoryFacts:
-    """What the cadence needs to know of the repository."""
-
-    id: int
-    full_name: _Text
-    owner: _Text
-    default_branch: _Text
-    private: bool
-    url: _Text
-
-
-@checked_dataclass(frozen=True, slots=True, config=_STRICT)
-class Ref:
-    """A branch or tag, its name whole; `kind` is `tag` for an annotated tag, else what it points to."""
-
-    name: _Text
-    kind: _Text
-    sha: _Text
-
-
-class Entry(NamedTuple):
-    """What a tree has at a path: mode as git writes it, and the id of the blob or of a submodule's commit."""
-
-    mode: str
-    sha: str
-
-
-@checked_dataclass(frozen=True, slots=True, config=_STRICT)
-class Commit:
-    """A commit of the repository."""
-
-    sha: _Text
-    tree: _Text
-    parents: tuple[_Text, ...]
-    message: _Text
-
-
-@checked_dataclass(frozen=True, slots=True, config=_STRICT)
-class WorkflowRun:
-    """One run of a workflow."""
-
-    id: int
-    title: _Text
-    status: _Text | None
-    conclusion: _Text | None
-    url: _Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,11 +138,11 @@ class GitHub:
 
         def by_head() -> list[PullRequest]:
             wanted = {"state": "all", "head": f"{owner}:{branch}"}
-            return [_pull(row) for row in self._rows("/pulls", wanted, RECENT_PULLS)]
+            return [pull_request(row) for row in self._rows("/pulls", wanted, RECENT_PULLS)]
 
         def recent() -> list[PullRequest]:
             wanted = {"state": "all", "sort": "created", "direction": "desc"}
-            return [_pull(row) for row in self._rows("/pulls", wanted, RECENT_PULLS)]
+            return [pull_request(row) for row in self._rows("/pulls", wanted, RECENT_PULLS)]
 
         scope = ("list pull requests", "pull-requests: read")
         both = [*self._read(by_head, *scope), *self._read(recent, *scope)]
@@ -224,7 +170,7 @@ class GitHub:
         for _ in range(_LONGEST_TAG_CHAIN):
             if kind != "tag":
                 break
-            named = self._read(lambda sha=sha: _tagged(repo.get_git_tag(sha)), "read tags", "contents: read")  # type: ignore[misc]
+            named = self._read(lambda sha=sha: tagged(repo.get_git_tag(sha)), "read tags", "contents: read")  # type: ignore[misc]
             kind, sha = named.kind, named.sha
         return sha if kind == "commit" else None
 
@@ -232,7 +178,7 @@ class GitHub:
         """Whether a commit is the branch's tip or behind it."""
         repo = self._repository()
         try:
-            status = self._try_read(lambda: _text(repo.compare(branch, sha).status))
+            status = self._try_read(lambda: text(repo.compare(branch, sha).status))
         except GitHubError as error:
             if error.failure.status in (404, 422):
                 return False
@@ -260,9 +206,9 @@ class GitHub:
         def listed() -> tuple[dict[str, Entry], bool]:
             tree = repo.get_git_tree(tree_sha, recursive=True)
             entries = {
-                _text(entry.path): Entry(_text(entry.mode), _text(entry.sha))
+                text(entry.path): Entry(text(entry.mode), text(entry.sha))
                 for entry in tree.tree
-                if _text(entry.type) != "tree"
+                if text(entry.type) != "tree"
             }
             return entries, bool(tree.raw_data.get("truncated"))
 
@@ -279,8 +225,8 @@ class GitHub:
 
         def content() -> bytes:
             found = repo.get_git_blob(sha)
-            text = _text(found.content)
-            return base64.b64decode(text) if found.encoding == "base64" else text.encode()
+            data = text(found.content)
+            return base64.b64decode(data) if found.encoding == "base64" else data.encode()
 
         return self._read(content, "read files", "contents: read")
 
@@ -314,13 +260,13 @@ class GitHub:
         """
         repo = self._repository()
         elements = [
-            self._library.InputGitTreeElement(path, "100644", "blob", content=text)
-            for path, text in files.items()
+            self._library.InputGitTreeElement(path, "100644", "blob", content=content)
+            for path, content in files.items()
         ]
         base = self._read(lambda: repo.get_git_commit(parent.sha), "read commits", "contents: read")
         tree = self._write(lambda: repo.create_git_tree(elements, base.tree))
         # Without author and committer GitHub can sign the commit, which rulesets may ask for.
-        return self._write(lambda: _text(repo.create_git_commit(message, tree, [base]).sha))
+        return self._write(lambda: text(repo.create_git_commit(message, tree, [base]).sha))
 
     def create_branch(self, branch: str, sha: str) -> None:
         """Make a branch; an existing one is never moved."""
@@ -335,7 +281,7 @@ class GitHub:
             "draft": True, "maintainer_can_modify": False,
         }  # fmt: skip
         return self._write(
-            lambda: _pull(
+            lambda: pull_request(
                 self._client.requester.requestJsonAndCheck("POST", f"{repo.url}/pulls", input=wanted)[1]
             )
         )
@@ -453,24 +399,3 @@ class GitHub:
             raise GitHubError(
                 Failure(None, f"no answer that can be read: {type(error).__name__}", {})
             ) from None
-
-
-def _tagged(tag: GitTag) -> Ref:
-    return Ref(tag.tag, tag.object.type, tag.object.sha)
-
-
-def _pull(row: Mapping[str, Any]) -> PullRequest:
-    head = row["head"]
-    repository = head["repo"]
-    return PullRequest(
-        number=row["number"],
-        url=_text(row["html_url"]),
-        head_ref=_text(head["ref"]),
-        head_repository_id=repository["id"] if repository is not None else None,
-        head_sha=head["sha"],
-        base_ref=row["base"]["ref"],
-        state=row["state"],
-        merged=row["merged_at"] is not None,
-        draft=row.get("draft") is True,
-        labels=tuple(_text(label["name"]) for label in row["labels"]),
-    )

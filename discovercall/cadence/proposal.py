@@ -9,7 +9,8 @@ from typing import Any
 from discovercall.cadence.bundle import Bundle
 from discovercall.cadence.document import RunFacts, release_report
 from discovercall.cadence.evidence import Results, check_provenance, check_spent, read_results
-from discovercall.cadence.github import Entry, GitHub, RepositoryFacts
+from discovercall.cadence.github import GitHub
+from discovercall.cadence.github_facts import Entry, RepositoryFacts
 from discovercall.cadence.guard import PullRequest, own_pulls
 from discovercall.cadence.headline import RESULTS, headline_pages
 from discovercall.cadence.names import LABEL, REHEARSAL_LABEL, pull_title

@@ -95,8 +95,10 @@ def check_version(pair: Pair, tasks: Path) -> None:
     """Refuse a stem whose version is not that of the task file `vN.jsonl`.
 
     Raises:
-        RefusedError: the versions differ.
+        RefusedError: the versions differ, or the stem has none.
     """
+    if not pair.version:
+        raise RefusedError("is no stem of a pair, or too long for one", where=f"stem {pair.stem}", fix=_FIX)
     found = _TASK_FILE.match(tasks.name)
     if found and int(found["version"]) != pair.version:
         raise RefusedError(

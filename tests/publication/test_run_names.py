@@ -9,7 +9,7 @@ import pytest
 
 from discovercall.contract.tasks import load_task_set
 from discovercall.foundation.errors import RefusedError
-from discovercall.publication.pair import Pair
+from discovercall.publication.pair import Pair, check_version
 from discovercall.publication.policy import load_policy
 from discovercall.publication.verification import read_pair, verify_pair
 
@@ -43,3 +43,9 @@ def test_a_published_pair_under_another_name(stem: str, says: str | None) -> Non
         return
     with pytest.raises(RefusedError, match=says):
         verify_pair(renamed, policy, task_set)
+
+
+def test_a_stem_without_a_version_is_told_as_what_it_is() -> None:
+    for stem in ("no-version", "x" * 152 + "-v4"):
+        with pytest.raises(RefusedError, match="is no stem of a pair"):
+            check_version(Pair(ROOT / "results", stem), ROOT / "tasks" / "v4.jsonl")
