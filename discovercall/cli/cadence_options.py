@@ -19,10 +19,21 @@ Repository = Annotated[str | None, typer.Option(help="owner/name on GitHub (or G
 Image = Annotated[
     str | None, typer.Option(help="Image that runs, as name@sha256:…; not given: the installed code.")
 ]
+ApiBaseUrl = Annotated[str | None, typer.Option(help="Base URL of the catalog (or QVERIS_BASE_URL).")]
 _REVIEWED = (
     "*.json", "Dockerfile", "pyproject.toml", "requirements/*", "tasks/*", "adapters/*", "results/*",
 )  # fmt: skip
 FormatOption = Annotated[Format, typer.Option("--format", help="What is printed.")]
+
+
+def named_catalog(given: str | None) -> str | None:
+    """The catalog that a command line or the environment names, if any."""
+    import os
+
+    from discovercall.contract.options import BASE_URL_VARIABLE
+
+    # An empty option is refused later: it must not lead to the default.
+    return given if given is not None else os.environ.get(BASE_URL_VARIABLE) or None
 
 
 def check_out(out: Path | None, root: Path, *inputs: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,6 +16,7 @@ from discovercall.cli.actions import (
     set_outputs,
 )
 from discovercall.cli.cadence_options import (
+    ApiBaseUrl,
     FormatOption,
     Image,
     Rehearsal,
@@ -24,6 +24,7 @@ from discovercall.cli.cadence_options import (
     Repository,
     Root,
     check_out,
+    named_catalog,
     write_json,
 )
 from discovercall.cli.environment import secret_values
@@ -42,9 +43,7 @@ def plan(
     accept_spent_attempts: Annotated[
         int, typer.Option(help="Earlier attempts that may have billed.", min=0)
     ] = 0,
-    api_base_url: Annotated[
-        str | None, typer.Option(help="Base URL of the catalog (or QVERIS_BASE_URL).")
-    ] = None,
+    api_base_url: ApiBaseUrl = None,
     root: Root = Path(),
     repository: Repository = None,
     format: FormatOption = Format.HUMAN,
@@ -58,7 +57,6 @@ def plan(
     from discovercall.cadence.names import check_day, check_release_sha
     from discovercall.cadence.plan import make_plan, read_inputs, resolve_code_revision
     from discovercall.cadence.release import check_release
-    from discovercall.contract.options import BASE_URL_VARIABLE
     from discovercall.foundation.revision import installed_revision
     from discovercall.report.approval import approval_summary
 
@@ -73,7 +71,7 @@ def plan(
         rehearsal=rehearsal,
         code=code_of(image, root),
         toolkit_revision=resolve_code_revision(installed_revision(), release_sha, rehearsal=rehearsal),
-        catalog_url=api_base_url if api_base_url is not None else os.environ.get(BASE_URL_VARIABLE) or None,
+        catalog_url=named_catalog(api_base_url),
     )
     check_foreseeable(planned, secret_values())
     check_day(planned.date, today)

@@ -20,10 +20,12 @@ from discovercall.cli.actions import (
     set_outputs,
 )
 from discovercall.cli.cadence_options import (
+    ApiBaseUrl,
     FormatOption,
     Image,
     Repository,
     Root,
+    named_catalog,
 )
 from discovercall.cli.environment import publication_key, secret_values
 from discovercall.cli.formats import Format, print_json
@@ -49,9 +51,7 @@ def run(
         bool, typer.Option("--no-guard", help="Rehearsals only: don't ask GitHub for an earlier run.")
     ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that ended early.")] = False,
-    api_base_url: Annotated[
-        str | None, typer.Option(help="Base URL of the catalog (or QVERIS_BASE_URL).")
-    ] = None,
+    api_base_url: ApiBaseUrl = None,
     api_key_file: Annotated[
         str | None, typer.Option(help="File with the catalog key, or - (or QVERIS_API_KEY).")
     ] = None,
@@ -66,14 +66,13 @@ def run(
     from discovercall.cadence.guard import check_attempt
     from discovercall.cadence.measure import Workplace, measure, prepare
     from discovercall.cadence.plan import plan_again, read_plan_file
-    from discovercall.contract.options import BASE_URL_VARIABLE
     from discovercall.foundation.clocks import iso_milliseconds
     from discovercall.foundation.revision import installed_revision
 
     approved, digest = read_plan_file(plan)
     if plan_digest is not None and plan_digest != digest:
         raise RefusedError(f"is {digest}, approved was {plan_digest}", where=f"{plan}: digest")
-    named = api_base_url if api_base_url is not None else os.environ.get(BASE_URL_VARIABLE) or None
+    named = named_catalog(api_base_url)
     planned = plan_again(approved, root, code_of(image, root), installed_revision(), catalog_url=named)
     attempt = run_attempt()
     check_attempt(attempt, accept_spent_attempts, planned.most_billed_calls)
