@@ -117,6 +117,8 @@ def _run_problems(run: RunReport) -> Iterator[tuple[str, str]]:
         yield "passed", "must be true exactly where there is no error and no failure"
     if run.passed and not all(call.status == "completed" for call in run.model_calls):
         yield "passed", "is true although a model call was not completed"
+    if run.passed and not all(event.status == "succeeded" for event in run.events):
+        yield "passed", "is true although an event did not succeed"
     if run.passed and not run.model_calls:
         yield "passed", "is true without a model call"
     events = run.event_agent_fallbacks
