@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -130,3 +131,17 @@ def test_one_line_names_a_notice() -> None:
     found = trends(*(release(n) for n in range(1, 6)), release(6, {"t2": 3, "t4": 3}))
     line = results_line(ResultsReport((), (), (), found, None, ()))
     assert line == "rehearsals only: 0 · notice for configured-model model-a: t2, t4 · refused 0"
+
+
+def test_a_release_has_the_place_of_its_first_measurement_in_any_lane() -> None:
+    again = replace(release(2), measured_at="2026-02-01T10:00:00.000Z")
+    lost = release(5, {"t2": 3, "t4": 3})
+    others = [release(n, model="model-b") for n in (2, 3, 4)]
+    late = replace(release(1, model="model-b"), measured_at="2026-03-01T10:00:00.000Z")
+    first, second = sorted(
+        trends(*(release(n) for n in range(1, 5)), lost, again, *others, late), key=lambda one: one.model
+    )
+    assert [one.release[-1] for one in first.measurements] == ["1", "2", "3", "4", "5"]
+    assert first.measurements[1].date == "2026-02-01"
+    assert first.check.dark == ("t2", "t4")
+    assert [one.release[-1] for one in second.measurements] == ["1", "2", "3", "4"]
