@@ -13,14 +13,11 @@ from discovercall.evals.gates import NO_CASES, measured
 from discovercall.evals.rates import Mean, Rate
 from discovercall.evals.result_model import ScopeResult
 from discovercall.evals.thresholds import Bound, Scope
-from discovercall.foundation.ecma_json import JsonError, decode_unique
+from discovercall.foundation.digests import is_commit
 from discovercall.foundation.ecmascript import MAX_SAFE_INTEGER, is_finite_number
-from discovercall.foundation.errors import InputError, RefusedError
-from discovercall.foundation.jsonl import read_text
+from discovercall.foundation.errors import InputError
+from discovercall.foundation.shown import plain
 from discovercall.publication.fields import is_timestamp
-
-FILE_LIMIT = 1 << 28
-"""Bytes that a result may have."""
 
 _TOLERANCE = 2e-6  # documents have six decimals
 _LEG = "semantic leg skipped: "
@@ -33,18 +30,20 @@ def read_sound_result(path: Path) -> dict[str, Any]:
     """A result document that does not contradict itself.
 
     Raises:
-        InputError: the file can't be read, or is no result; names the field.
-        RefusedError: a rate, a gate or the verdict is not what the rest of it gives; names the field.
+        InputError: the file can't be read, is no result, or a rate, a gate or the verdict is not what the rest
+            of it gives; names the field.
     """
-    _, data = read_text(path, FILE_LIMIT)
-    try:
-        decode_unique(data)
-    except JsonError as error:
-        raise InputError(f"not valid JSON ({error})", where=str(path)) from None
     result = read_result(path)
-    for field, problem in problems_of(result):
-        raise RefusedError(problem, where=f"{path}: {field}", fix="results are not edited: measure again")
+    for field, problem in _problems(result):
+        raise InputError(problem, where=f"{path}: {field}", fix="results are not edited: measure again")
     return result
+
+
+def _problems(result: Mapping[str, Any]) -> Iterator[Problem]:
+    try:
+        yield from problems_of(result)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:  # families have no fixed shape
+        yield "a family", f"is of an unknown shape ({plain(str(error))})"
 
 
 def problems_of(result: Mapping[str, Any]) -> Iterator[Problem]:
@@ -55,6 +54,12 @@ def problems_of(result: Mapping[str, Any]) -> Iterator[Problem]:
     """
     if not is_timestamp(result["generatedAt"]):
         yield "generatedAt", "is no time"
+    commit = result["provenance"]["gitCommit"]
+    if commit is not None and not is_commit(commit):
+        yield "provenance.gitCommit", "is no commit"
+    commit = result["provenance"]["gitCommit"]
+    if commit is not None and not is_commit(commit):
+        yield "provenance.gitCommit", "is no commit"
     for field, members in _groups(result):
         yield from _rate_problems(members, field)
     yield from _discovery_problems(result)

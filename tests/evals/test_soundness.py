@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from discovercall.evals.soundness import problems_of, read_sound_result
-from discovercall.foundation.errors import InputError, RefusedError
+from discovercall.foundation.errors import InputError
 
 BASELINE = Path(__file__).parents[2] / "results" / "gateway" / "snapshots" / "baseline.json"
 Json = dict[str, Any]
@@ -67,6 +67,8 @@ LIES: dict[str, Callable[[Json], Any]] = {
     "gates[0].skipReason": lambda value: value["gates"][0].update(skipped=True, skipReason="no cases"),
     "gates[0].skipped": lambda value: value["gates"][0].update(skipped=True),
     "verdict": failing,
+    "provenance.gitCommit": lambda value: value["provenance"].update(gitCommit="\x1b[2J0f8d0a0"),
+    "provenance.gitCommit": lambda value: value["provenance"].update(gitCommit="\x1b]0;x\x07"),
     "generatedAt": lambda value: value.update(generatedAt="<img src=x>"),
 }
 
@@ -78,7 +80,7 @@ def test_what_contradicts_the_rest_is_refused_by_field(made: Json, tmp_path: Pat
     assert field in dict(problems_of(value))
     path = tmp_path / "baseline.json"
     path.write_text(json.dumps(value))
-    with pytest.raises(RefusedError, match="results are not edited"):
+    with pytest.raises(InputError, match="results are not edited"):
         read_sound_result(path)
 
 
