@@ -17,6 +17,7 @@ def ledger(
     """Print the spend ledger of a run: planned, done, billed, unknown."""
     from discovercall.contract.journal import find_journal
     from discovercall.contract.ledger import read_ledger
+    from discovercall.contract.spend import credit_sum
 
     path = find_journal(output)
     book = read_ledger(path)
@@ -27,7 +28,7 @@ def ledger(
         "done": len(book.records),
         "billed": len(book.drafts),
         "unknown": len(book.unknown),
-        "credits": sum(book.prices.values()),
+        "credits": credit_sum(book.prices.values()),
         "limits": book.limits,
         "unknown_trials": [key.to_json() for key in book.unknown],
     }

@@ -86,7 +86,7 @@ def execute_run(
         state.records = ledger.records
         state.spend.billed = set(ledger.drafts)
         state.spend.credits = ledger.prices
-        state.spend.dearest = max(ledger.prices.values(), default=None)
+        state.spend.dearest = ledger.dearest
         revisions = RevisionCollector(ledger.observations)
         state.journaled_revisions = len(revisions.observations())
     else:
@@ -153,7 +153,7 @@ async def _execute(
             finished=len(state.records),
             planned=plan.planned_records,
             billed=len(state.spend.billed),
-            credits=state.spend.total_credits,
+            credits=state.spend.known_credits,
             requests=client.counts,
             limit=limit,
             interrupted=bool(interrupts) and not runner.complete,

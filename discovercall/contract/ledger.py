@@ -11,6 +11,8 @@ from typing import Any
 from discovercall.contract.journal import Entry, Journal, TrialKey, plan_line, read_journal
 from discovercall.contract.plan import RunPlan
 from discovercall.contract.record import recovered_record
+from discovercall.contract.spend import credit_amount
+from discovercall.foundation.ecmascript import is_finite_number
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.jsonl import AppendFile, read_objects
 
@@ -26,6 +28,7 @@ class Ledger:
         drafts: records as they stood when the trial's call was sent.
         outcomes: what became of calls, where the journal says so.
         prices: what calls cost or were to cost, in credits, where that is known.
+        dearest: the highest of all these amounts, also of those that another took the place of.
         observations: revision headers, in order of appearance.
     """
 
@@ -35,6 +38,7 @@ class Ledger:
     drafts: dict[TrialKey, dict[str, Any]] = field(default_factory=dict)
     outcomes: dict[TrialKey, dict[str, Any]] = field(default_factory=dict)
     prices: dict[TrialKey, float] = field(default_factory=dict)
+    dearest: float | None = None
     observations: list[tuple[str | None, str | None]] = field(default_factory=list)
     chain: str = ""
     end: int = 0
@@ -110,9 +114,13 @@ def _take_in(ledger: Ledger, entry: Entry) -> None:
             ledger.observations.append((content["api"], content["catalog"]))
 
 
-def _note_price(ledger: Ledger, key: TrialKey, credits: float | None) -> None:
-    if credits is not None:
-        ledger.prices[key] = credits
+def _note_price(ledger: Ledger, key: TrialKey, credits: object) -> None:
+    if credits is not None and not is_finite_number(credits):
+        raise ValueError
+    amount = credit_amount(credits)
+    if amount is not None:
+        ledger.prices[key] = amount
+        ledger.dearest = max(amount, ledger.dearest or 0)
 
 
 def resume_journal(path: Path, plan: RunPlan) -> tuple[Journal, Ledger]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import sys
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,8 +20,8 @@ class Spend:
         max_calls: calls that may be sent.
         max_credits: what they may cost together; None for no limit.
         billed: trials whose call was sent and may have been billed.
-        credits: cost by trial: as reported with the answer, before that the price that inspection named,
-            where either is known.
+        credits: cost by trial, where it is known: as reported with the answer, before that the price that
+            inspection named.
         dearest: the highest price or cost of a call so far; None before any is known.
     """
 
@@ -32,9 +33,14 @@ class Spend:
     _unsettled: set[TrialKey] = field(default_factory=set)
 
     @property
-    def total_credits(self) -> float:
+    def known_credits(self) -> float:
         """Credits spent as far as the API told."""
-        return sum(self.credits.values())
+        return credit_sum(self.credits.values())
+
+    @property
+    def reckoned_credits(self) -> float:
+        """Credits that count against the limit: calls of unknown cost at the dearest one so far."""
+        return self._reckoned(self.dearest or 0)
 
     def has_room_for(self, reserved: Collection[TrialKey], wanted: Collection[TrialKey]) -> bool:
         """Whether trials may start, given those that run and have not called yet.
@@ -49,7 +55,7 @@ class Spend:
             return True
         if self.dearest is None:
             return not reserved and not self._unsettled
-        return self.total_credits + under_way * self.dearest <= self.max_credits
+        return self.reckoned_credits + under_way * self.dearest <= self.max_credits
 
     def limit_reached(self) -> str:
         """Which limit leaves no room, in words."""
@@ -68,24 +74,21 @@ class Spend:
         """
         if len(self.billed) >= self.max_calls:
             raise SpendLimitError(f"the limit of {self.max_calls} billed calls is reached")
-        reckoned = self._reckoned(price)
-        if self.max_credits is not None and self.total_credits + reckoned > self.max_credits:
+        dearest = max(self.dearest or 0, price or 0)
+        total = self._reckoned(dearest) + (dearest if price is None else price)
+        if self.max_credits is not None and total > self.max_credits:
             raise SpendLimitError(f"the limit of {self.max_credits:g} credits is reached")
 
     def commit(self, key: TrialKey, price: float | None) -> None:
         """A call is about to leave."""
         self.billed.add(key)
         self._unsettled.add(key)
-        self._see(price)
-        if price is not None or self.dearest is not None:
-            self.credits[key] = self._reckoned(price)
+        self._learn(key, price)
 
     def settle(self, key: TrialKey, cost: float | None) -> None:
-        """A call ended, with its cost where the answer told; a negative one is no cost."""
+        """A call ended, with its cost where the answer told."""
         self._unsettled.discard(key)
-        if cost is not None and cost >= 0:
-            self._see(cost)
-            self.credits[key] = cost
+        self._learn(key, credit_amount(cost))
 
     def withdraw(self, key: TrialKey) -> None:
         """The API turned the call away, so it was not billed."""
@@ -93,16 +96,27 @@ class Spend:
         self._unsettled.discard(key)
         self.credits.pop(key, None)
 
-    def _see(self, amount: float | None) -> None:
+    def _learn(self, key: TrialKey, amount: float | None) -> None:
         if amount is not None:
             self.dearest = max(amount, self.dearest or 0)
+            self.credits[key] = amount
 
-    def _reckoned(self, price: float | None) -> float:
-        return (self.dearest or 0) if price is None else price
+    def _reckoned(self, dearest: float) -> float:
+        return self.known_credits + len(self.billed - self.credits.keys()) * dearest
+
+
+def credit_amount(value: object) -> float | None:
+    """A price or cost as it counts; None for what is none: anything but a number, or a negative one."""
+    return value if is_finite_number(value) and value >= 0 else None  # type: ignore[operator, return-value]
+
+
+def credit_sum(amounts: Iterable[float]) -> float:
+    """What amounts come to; at most the largest double, so that it can be written as JSON."""
+    return min(sum(map(float, amounts)), sys.float_info.max)
 
 
 def tool_price(tool: Mapping[str, Any]) -> float | None:
     """Credits per call by the inspected tool's billing rule; None where it names none."""
     rule = tool.get("billing_rule")
-    amount = rule.get("amount_credits") if isinstance(rule, Mapping) else None
-    return float(amount) if is_finite_number(amount) and amount >= 0 else None  # type: ignore[operator, arg-type]
+    amount = credit_amount(rule.get("amount_credits")) if isinstance(rule, Mapping) else None
+    return None if amount is None else float(amount)

@@ -87,3 +87,40 @@ def test_a_key_that_is_refused_later_fails_trials_only(bench):
     done = bench.run(concurrency=1)
     assert done.code == 0, done
     assert [r["error"]["reason_code"] for r in bench.records()] == ["http_401"] * 4
+
+
+def costs(bench, *amounts):
+    """Let each call cost the next amount; None names none."""
+    following = iter(amounts)
+
+    def answer(request):
+        if request.operation != "call":
+            return None
+        cost = next(following, None)
+        return Reply({"success": True, "result": {"a": 1}} | ({} if cost is None else {"cost": cost}))
+
+    bench.api.before = answer
+
+
+@pytest.mark.parametrize("first", [(10,), (None, 10)])
+def test_calls_of_unknown_cost_still_count_after_resuming(bench, first):
+    bench.use_tasks(*(task(f"t{i}") for i in range(6)))
+    costs(bench, *first)
+    for start in range(3):
+        done = bench.run(max_credits=35, concurrency=2, resume=start > 0)
+        assert done.code == 3, done
+        assert bench.api.count("call") == 3
+        assert "3 billed calls (10 credits as far as the API told)" in done.err
+    assert bench.run(max_credits=45, concurrency=2, resume=True).code == 3
+    assert bench.api.count("call") == 4
+
+
+def test_a_negative_cost_makes_no_room_by_resuming(bench):
+    bench.use_tasks(*(task(f"t{i}") for i in range(6)))
+    costs(bench, 10, *[-1000] * 9)
+    for start in range(3):
+        done = bench.run(max_credits=35, concurrency=1, resume=start > 0)
+        assert done.code == 3, done
+        assert bench.api.count("call") == 3
+    book = bench.command("ledger", str(bench.output)).communicate()[0]
+    assert "billed   3 calls of at most 6; 10 credits known" in book

@@ -16,6 +16,7 @@ from discovercall.foundation.errors import InputError
 from tests.support.records import lines, record, task
 
 KEY = TrialKey(0, "weather", 1)
+SECOND = TrialKey(0, "weather", 2)
 
 
 @pytest.fixture
@@ -110,6 +111,33 @@ def test_a_call_that_the_api_turned_away_was_not_billed(plan: RunPlan) -> None:
     assert (ledger.drafts, ledger.prices, ledger.unknown) == ({}, {}, [])
 
 
+def outcome(cost: object) -> dict[str, Any]:
+    return {"outcome": "answered", "success": True, "result_nonempty": True, "cost": cost}
+
+
+def test_a_negative_cost_is_no_income_when_it_is_read_again(plan: RunPlan) -> None:
+    journal = start(plan)
+    journal.call_intent(KEY, -7, record())
+    journal.call_intent(SECOND, 2, record())
+    journal.call_outcome(KEY, outcome(-1000))
+    journal.call_outcome(SECOND, outcome(-1000))
+    journal.close()
+    ledger = read_ledger(plan.journal)
+    assert ledger.prices == {SECOND: 2}
+    assert ledger.dearest == 2
+
+
+def test_the_dearest_amount_is_known_again_although_a_lower_one_took_its_place(plan: RunPlan) -> None:
+    journal = start(plan)
+    journal.call_intent(KEY, 9, record())
+    journal.call_outcome(KEY, outcome(4))
+    journal.call_intent(SECOND, 20, record())
+    journal.call_withdrawn(SECOND)
+    journal.close()
+    ledger = read_ledger(plan.journal)
+    assert (ledger.prices, ledger.dearest) == ({KEY: 4}, 20)
+
+
 @pytest.mark.parametrize("harm", ["removed", "cut", "lengthened", "replaced"])
 def test_no_call_is_billed_once_the_journal_is_not_whole(plan: RunPlan, harm: str) -> None:
     journal = start(plan)
@@ -147,6 +175,9 @@ PLAN = {
     "limits": {"max_billed_calls": 1},
 }
 
+INTENT = {"kind": "call_intent", "lane": 0, "task_id": "a", "trial": 1, "draft": {}}
+OUTCOME = {"kind": "call_outcome", "lane": 0, "task_id": "a", "trial": 1, **outcome(None)}
+
 
 @pytest.mark.parametrize(
     ("contents", "line"),
@@ -156,6 +187,8 @@ PLAN = {
         ([{"kind": "plan", "plan": {"tasks": 1, "trials": 1, "lanes": []}, "limits": {}}], 1),
         ([{"kind": "plan", "plan": {"tasks": ["a"], "trials": "x", "lanes": []}, "limits": {}}], 1),
         ([PLAN, {"kind": "call_intent", "lane": 0, "task_id": "a", "trial": 1}], 2),
+        ([PLAN, INTENT | {"price": "10"}], 2),
+        ([PLAN, INTENT | {"price": None}, OUTCOME | {"cost": True}], 3),
         ([PLAN, {"kind": "trial_finished", "lane": [0], "task_id": {}, "trial": 1, "record": {}}], 2),
         ([PLAN, {"no": "kind"}], 2),
     ],

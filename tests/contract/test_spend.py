@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from discovercall.contract.journal import TrialKey
-from discovercall.contract.spend import Spend, tool_price
+from discovercall.contract.spend import Spend, credit_sum, tool_price
 from discovercall.foundation.errors import SpendLimitError
 
 
@@ -50,14 +52,40 @@ def test_a_negative_cost_is_no_income() -> None:
     spend = Spend(max_calls=100, max_credits=3)
     spend.commit(key(1), 2)
     spend.settle(key(1), -1000)
-    assert spend.total_credits == 2
+    assert spend.known_credits == 2
+
+
+@pytest.mark.parametrize("told", [0, 1, 2])
+def test_calls_of_unknown_cost_count_as_the_dearest_whenever_that_is_learnt(told: int) -> None:
+    spend = Spend(max_calls=100, max_credits=35)
+    for number in range(3):
+        spend.commit(key(number), None)
+        spend.settle(key(number), 10 if number == told else None)
+    assert (spend.known_credits, spend.reckoned_credits) == (10, 30)
+    assert not spend.has_room_for(set(), {key(3)})
+    with pytest.raises(SpendLimitError, match="limit of 35 credits"):
+        spend.check(None)
+
+
+def test_a_call_that_names_a_new_highest_price_raises_what_unknown_ones_count() -> None:
+    spend = Spend(max_calls=100, max_credits=35)
+    spend.commit(key(1), None)
+    spend.settle(key(1), None)
+    spend.check(17)
+    with pytest.raises(SpendLimitError, match="limit of 35 credits"):
+        spend.check(18)
+
+
+def test_a_sum_of_credits_is_always_a_number_for_json() -> None:
+    assert credit_sum([10**308, 1.7e308, 5]) == sys.float_info.max
+    assert credit_sum([]) == 0
 
 
 def test_a_call_that_was_turned_away_costs_nothing() -> None:
     spend = Spend(max_calls=1, max_credits=3)
     spend.commit(key(1), 2)
     spend.withdraw(key(1))
-    assert spend.total_credits == 0
+    assert spend.known_credits == spend.reckoned_credits == 0
     assert spend.has_room_for(set(), {key(1)})
 
 
@@ -75,7 +103,7 @@ def test_honest_prices_never_exceed_the_limit_one_by_one(prices: list[int | None
             break
         spend.commit(key(number), price)
         spend.settle(key(number), price if price is not None else spend.dearest)
-    assert spend.total_credits <= limit
+    assert spend.reckoned_credits <= limit
 
 
 @pytest.mark.parametrize(
