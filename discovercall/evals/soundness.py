@@ -57,9 +57,6 @@ def problems_of(result: Mapping[str, Any]) -> Iterator[Problem]:
     commit = result["provenance"]["gitCommit"]
     if commit is not None and not is_commit(commit):
         yield "provenance.gitCommit", "is no commit"
-    commit = result["provenance"]["gitCommit"]
-    if commit is not None and not is_commit(commit):
-        yield "provenance.gitCommit", "is no commit"
     for field, members in _groups(result):
         yield from _rate_problems(members, field)
     yield from _discovery_problems(result)
