@@ -75,7 +75,7 @@ def assemble(
     encoder, search = load_encoder(semantic or config.semantic, config.vectors_path)
     plain = Broker(
         IndexFile(config),
-        McpDownstream(config.servers),
+        McpDownstream(config.servers, config.secrets),
         settings=config.settings,
         encoder=encoder,
         disabled=config.disabled,

@@ -167,7 +167,7 @@ class Caller:
     ) -> CallResult | Failure:
         text = "\n".join(result.text)
         if result.is_error:
-            told = bound(text or "no message", 2000).value
+            told = bound(self._redact(text) or "no message", 2000).value
             return Failure(
                 self._error(
                     "DOWNSTREAM_CALL_FAILED",
@@ -179,7 +179,7 @@ class Caller:
             )
         structured = result.structured is not None
         bounded = bound(result.structured if structured else text, self._settings.max_result_bytes)
-        summary = _summary(name, text, structured)
+        summary = _summary(name, self._redact(text), structured)
         if bounded.notice:
             notices.append(bounded.notice)
             summary += " (shortened)"
@@ -187,7 +187,7 @@ class Caller:
             kinds = ", ".join(dict.fromkeys(result.left_out))
             notices.append(f"Content without text was left out: {kinds}.")
         is_text = isinstance(bounded.value, str) and not (structured and not bounded.notice)
-        return CallResult(tool_ref, bounded.value, self._redact(summary), tuple(notices), text=is_text)
+        return CallResult(tool_ref, bounded.value, summary, tuple(notices), text=is_text)
 
     def _error(self, kind: Any, message: str, instruction: str, **members: Any) -> BrokerError:
         return BrokerError(kind, self._redact(message), instruction, **members)

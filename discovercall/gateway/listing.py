@@ -95,7 +95,7 @@ def run_index(
         catalog = read_index(config)
     except CatalogUnreadableError:
         catalog = Catalog()  # what can't be read is replaced
-    downstream = McpDownstream(config.servers)
+    downstream = McpDownstream(config.servers, config.secrets)
     try:
         reports = index_servers(
             [server.server_id for server in config.servers if server.enabled],

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import tempfile
 import threading
 import time
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from discovercall.adapter.family import starting_own_child
@@ -27,6 +28,8 @@ from discovercall.gateway.downstream import (
     Session,
     TransportLostError,
 )
+from discovercall.gateway.masking import ToolMask
+from discovercall.gateway.sdk_log import keep_sdk_log_short
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -39,6 +42,7 @@ _CLOSE_LIMIT_S = 10.0
 _LIST_AGE_S = 30.0
 _MAX_PAGES = 1_000
 _SHOWN = 400  # characters of a foreign message
+_LAST_BYTES = 65_536
 _REFUSING = (401, 403)
 _CLOSED = -32000  # MCP's code for a connection that ended under a request
 
@@ -48,9 +52,12 @@ class McpDownstream:
 
     Args:
         servers: what is configured; disabled ones are not connected to.
+        secrets: values that nothing may show that a server says of itself.
     """
 
-    def __init__(self, servers: Sequence[ServerConfig]) -> None:
+    def __init__(self, servers: Sequence[ServerConfig], secrets: Iterable[str] = ()) -> None:
+        self.mask = ToolMask(secrets)
+        keep_sdk_log_short(self.mask.message)
         self._configs = {server.server_id: server for server in servers if server.enabled}
         self._open: dict[str, _Connection] = {}
         self._lock = threading.Lock()
@@ -74,7 +81,7 @@ class McpDownstream:
         deadline = time.monotonic() + timeout_s
         connection = self.connection(server_id, deadline)
         listed = self.run(connection.list_tools(fresh=True), deadline, connection)
-        return [as_tool(server_id, tool) for tool in listed.values()]
+        return [as_tool(server_id, tool, self.mask) for tool in listed.values()]
 
     def close(self) -> None:
         """Close all connections, which ends the programs that were started."""
@@ -100,7 +107,7 @@ class McpDownstream:
         with self._lock:
             connection = self._open.get(server_id)
             if connection is None or connection.ended:
-                connection = self._open[server_id] = _Connection(config, self._running_loop())
+                connection = self._open[server_id] = _Connection(config, self._running_loop(), self.mask)
         self.run(connection.wait_until_ready(), deadline, connection, connecting=True)
         return connection
 
@@ -167,7 +174,7 @@ class _Session:
         except TransportLostError as error:
             raise ServerOfflineError(str(error)) from None  # nothing was executed yet
         tool = tools.get(name)
-        return None if tool is None else dict(tool.input_schema)
+        return None if tool is None else self._downstream.mask.schema(tool.input_schema)
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> DownstreamResult:
         steps = self._connection.call(name, dict(arguments))
@@ -177,8 +184,9 @@ class _Session:
 class _Connection:
     """One client, held open by a task of the loop until it is told to stop."""
 
-    def __init__(self, config: ServerConfig, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, config: ServerConfig, loop: asyncio.AbstractEventLoop, mask: ToolMask) -> None:
         self.config = config
+        self.mask = mask
         self.loop = loop
         self.stop = asyncio.Event()
         self.ended = False
@@ -244,16 +252,21 @@ class _Connection:
             self._tools = None
 
     def last_words(self) -> str:
-        """The last line that the program wrote to its error stream."""
+        """The last line that the program wrote to its error stream, secrets masked."""
         log = self._log
         if log is None:
             return self._last_words
         try:
-            log.seek(0)
-            lines = [line.strip() for line in log.read()[-8192:].splitlines() if line.strip()]
+            size = log.seek(0, os.SEEK_END)
+            log.seek(max(0, size - _LAST_BYTES))
+            text = log.read()
         except (OSError, ValueError):
             return self._last_words
-        return lines[-1][:_SHOWN] if lines else ""
+        lines = self.mask.message(text).splitlines()
+        if size > _LAST_BYTES:
+            lines = lines[1:]  # its start, which may be that of a secret, is missing
+        said = [line.strip() for line in lines if line.strip()]
+        return said[-1][:_SHOWN] if said else ""
 
 
 @contextlib.asynccontextmanager
@@ -309,17 +322,17 @@ async def _close_all(connections: Sequence[_Connection]) -> None:
     )
 
 
-def as_tool(server_id: str, tool: McpTool) -> Tool:
-    """A server's tool as the catalog keeps it; it reads only where the server says so."""
+def as_tool(server_id: str, tool: McpTool, mask: ToolMask) -> Tool:
+    """A server's tool as the catalog keeps it, secrets masked; it reads only where the server says so."""
     hints = tool.annotations
     title = tool.title or (hints.title if hints else None) or ""
     return Tool(
         tool_ref=f"{server_id}.{tool.name}",
         server_id=server_id,
         name=tool.name,
-        title=title,
-        description=tool.description or "",
-        input_schema=dict(tool.input_schema),
+        title=mask.text(title),
+        description=mask.text(tool.description or ""),
+        input_schema=mask.schema(tool.input_schema),
         read_only=bool(hints and hints.read_only_hint is True),
     )
 
@@ -346,7 +359,8 @@ def _failure(error: BaseException, connection: _Connection, *, connecting: bool)
     causes = _causes(error)
     if connection.refused_status is not None:
         return AuthRefusedError(f"HTTP status {connection.refused_status}")
-    told = next((str(cause) for cause in causes if str(cause)), type(error).__name__)[:_SHOWN]
+    said = next((str(cause) for cause in causes if str(cause)), type(error).__name__)
+    told = connection.mask.message(said)[:_SHOWN]  # once cut, a secret would no longer be known as one
     for cause in causes:
         if isinstance(cause, MCPError) and not connecting and cause.code != _CLOSED:
             return CallRefusedError(f"{told} (code {cause.code})")
