@@ -149,7 +149,8 @@ def check_spent(results: Results, plan: CadencePlan, spent: Spent, where: str) -
             f" {plan.most_billed_calls}",
             where=where,
         )
-    if spent.attempt < 1 or spent.accepted_attempts < 0 or not 0 <= spent.credits < math.inf:
+    attempts = 1 <= spent.attempt <= spent.accepted_attempts + 1
+    if not attempts or not 0 <= spent.credits < math.inf:
         raise RefusedError("says a cost that can't be", where=where)
 
 

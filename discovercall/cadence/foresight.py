@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+from pydantic import BaseModel
 
 from discovercall.adapter.bundled import bundled_adapter
 from discovercall.cadence.evidence import configured_revisions, reference_revisions
@@ -12,8 +14,11 @@ from discovercall.foundation.ecmascript import is_safe
 from discovercall.foundation.errors import InputError, RefusedError
 from discovercall.publication.fields import TEXT_LIMIT
 from discovercall.publication.pair import Pair
+from discovercall.publication.policy import plain_name
+from discovercall.publication.public_record import PublicRecord
 from discovercall.publication.run_names import LANES, parse_stem
 from discovercall.publication.secret_scan import SecretScanner
+from discovercall.publication.summary_model import Summary
 
 
 def check_foreseeable(plan: CadencePlan, secrets: Iterable[str] = ()) -> None:
@@ -23,7 +28,8 @@ def check_foreseeable(plan: CadencePlan, secrets: Iterable[str] = ()) -> None:
         secrets: values that nothing published may hold.
 
     Raises:
-        InputError: a name in `cadence.json` that makes stems or revisions that can't be published.
+        InputError: a name in `cadence.json` that makes stems or revisions that can't be published, or a
+            policy that forbids a field of every public record.
         RefusedError: an API that the policy doesn't approve, or text that holds or looks like a secret.
     """
     config = f"{plan.inputs.root}/cadence.json"
@@ -37,6 +43,13 @@ def check_foreseeable(plan: CadencePlan, secrets: Iterable[str] = ()) -> None:
                 fix="name the model in fewer characters",
             )
     _check_adapters(plan, config)
+    for name in sorted({*_required_names(PublicRecord), *_required_names(Summary)}):
+        if plain_name(name) in plan.inputs.policy.forbidden:
+            raise InputError(
+                f"forbids {name!r}, which everything published has",
+                where=f"{plan.inputs.policy_path}: forbidden_fields",
+                fix="take it out",
+            )
     revisions = (*reference_revisions(plan), *configured_revisions(plan))
     if any(not is_safe(revision, TEXT_LIMIT) for revision in revisions):
         raise InputError(
@@ -52,6 +65,12 @@ def check_foreseeable(plan: CadencePlan, secrets: Iterable[str] = ()) -> None:
             fix=f"name an approved catalog, or have {plan.inputs.policy_path} approve this one",
         )
     SecretScanner(secrets, shapes=True).check([plan.document(), *revisions], "plan")
+
+
+def _required_names(model: type[BaseModel]) -> Iterator[str]:
+    schema = model.model_json_schema()
+    for part in (schema, *schema.get("$defs", {}).values()):
+        yield from part.get("required", ())
 
 
 def _check_adapters(plan: CadencePlan, config: str) -> None:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from discovercall.adapter.bundled import BundledAdapter, bundled_adapter
@@ -147,7 +148,7 @@ def prepare(plan: CadencePlan, place: Workplace) -> tuple[PreparedRun, RunOption
             fix="name a folder outside, as $RUNNER_TEMP/private",
         )
     for folder in (place.private, place.bundle):
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _check_writable(folder)
     if any(place.bundle.iterdir()):
         raise InputError("isn't empty", where="--bundle", fix="name a new folder")
     options = run_options(plan, place)
@@ -167,6 +168,15 @@ def prepare(plan: CadencePlan, place: Workplace) -> tuple[PreparedRun, RunOption
             fix=f'add "{SANDBOX_BASE_URL}" to approved_api_base_urls (a version 2 policy)',
         )
     return prepared, options
+
+
+def _check_writable(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise InputError(f"cannot be written to ({error.strerror or error})", where=str(folder)) from None
 
 
 def _check_apart(place: Workplace) -> None:

@@ -14,6 +14,7 @@ import pytest
 from discovercall.cadence.foresight import check_foreseeable
 from discovercall.cadence.plan import CadencePlan
 from discovercall.foundation.errors import DiscovercallError, InputError, RefusedError
+from discovercall.publication.policy import plain_name
 from tests.cadence.checkout import IMAGE, Checkout
 from tests.cadence.conftest import Outcome
 
@@ -71,6 +72,14 @@ def test_what_the_scan_would_refuse_later_is_refused_now(plan: CadencePlan, name
     with pytest.raises(RefusedError, match="a secret of this run") as refusal:
         check_foreseeable(with_model(plan, **{name: "hushhush-1"}), ["hushhush-1"])
     assert "hushhush" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("name", ["model", "Tool-ID", "toolkit_revision", "methodology", "runs"])
+def test_a_policy_that_forbids_what_every_result_has_is_refused(plan: CadencePlan, name: str) -> None:
+    policy = plan.inputs.policy
+    forbidding = replace(policy, forbidden=policy.forbidden | {plain_name(name)})
+    with pytest.raises(InputError, match="forbidden_fields"):
+        check_foreseeable(replace(plan, inputs=replace(plan.inputs, policy=forbidding)))
 
 
 def test_an_api_that_the_policy_does_not_approve_is_refused(plan: CadencePlan) -> None:

@@ -91,6 +91,15 @@ def test_raw_records_stay_outside_the_checkout(plan: CadencePlan, place: Workpla
     assert not inside.private.exists()
 
 
+@pytest.mark.parametrize("name", ["private", "bundle"])
+def test_folders_that_can_not_be_written_are_told_before(
+    plan: CadencePlan, place: Workplace, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="cannot be written to"):
+        prepare(plan, replace(place, **{name: tmp_path / "file" / "folder"}))  # type: ignore[arg-type]
+
+
 def test_a_bundle_is_new(plan: CadencePlan, place: Workplace) -> None:
     place.bundle.mkdir()
     (place.bundle / "x").touch()

@@ -129,6 +129,7 @@ def test_a_parent_that_the_default_branch_left_behind_is_fine(
         ("Plan-Digest: ", "Plan-Digest: ffff\nX: ", "Plan-Digest"),
         ("Plan-Digest: ", "Plan-Digest: " + "f" * 64 + "\nPlan-Digest: ", "Plan-Digest"),
         ("Attempt: ", "Attempt: 0\nX: ", "a cost that can't be"),
+        ("Attempt: ", "Attempt: 3\nX: ", "a cost that can't be"),
         ("Release-Sha: ", "Note: all is well\nRelease-Sha: ", "commit message"),
         ("Bundle-Sha256: ", "Bundle-Sha256: " + "F" * 64 + "\nX: ", "Bundle-Sha256"),
     ],
