@@ -93,7 +93,13 @@ def report(out: OutOption = None, format: FormatOption = ReportFormat.HUMAN) -> 
             where=where,
             fix="make one with discovercall eval run --semantic --out DIR",
         )
-    _print_result(baseline, format)
+    try:
+        _print_result(baseline, format)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        # Families' members have no fixed shape, and a result may be of another version.
+        raise InputError(
+            f"a family is of an unknown shape ({error})", where=str(folder and folder.baseline)
+        ) from None
 
 
 @app.command("validate")
@@ -135,15 +141,16 @@ def diff(
 ) -> None:
     """Compare two results: metrics that moved, and intents whose rank or decision is another."""
     from discovercall.evals.diff import diff_results, regressions
-    from discovercall.evals.documents import read_result
     from discovercall.evals.scoreboard import diff_section
+    from discovercall.evals.soundness import read_sound_result
     from discovercall.evals.summary import diff_text
+    from discovercall.foundation.shown import plain
 
-    found = diff_results(read_result(before), read_result(after))
+    found = diff_results(read_sound_result(before), read_sound_result(after))
     if format is ReportFormat.JSON:
         print_json(found)
     elif format is ReportFormat.MARKDOWN:
-        typer.echo("\n".join(diff_section(found)).strip())
+        typer.echo("\n".join(map(plain, diff_section(found))).strip())
     elif format is ReportFormat.CONCISE:
         worse = sum(change["direction"] == "worse" for change in found["metrics"])
         state = f"{worse} worse" if found["comparable"] else f"not compared: {found['reason']}"
@@ -161,11 +168,11 @@ def ratchet(
 ) -> None:
     """Raise thresholds.json to what a result reached, less one case; no bound ever gets looser."""
     from discovercall.evals.corpus import default_corpus_folder
-    from discovercall.evals.documents import read_result
     from discovercall.evals.ratchet import ratchet_file
+    from discovercall.evals.soundness import read_sound_result
 
     folder = data or default_corpus_folder()
-    changes = ratchet_file(folder, read_result(result))
+    changes = ratchet_file(folder, read_sound_result(result))
     for change in changes:
         typer.echo(f"{change.name}: {change.before:g} -> {change.after:g}")
     if not changes:

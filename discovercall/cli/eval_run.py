@@ -66,7 +66,9 @@ def measure(options: RunOptions) -> Outcome:
     if options.out:
         from discovercall.evals.files import becomes_baseline
 
-        as_baseline = becomes_baseline(result, options.family is None, options.update_baseline)
+        as_baseline = becomes_baseline(
+            result, all_families=options.family is None, passed=passed, forced=options.update_baseline
+        )
         notes += [f"wrote {path}" for path in options.out.write(result, as_baseline=as_baseline)]
     return Outcome(result, tuple(notes), passed)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from discovercall.evals.gates import finding_count
 from discovercall.evals.rates import rounded
+from discovercall.foundation.ecmascript import is_finite_number
 
 LOWER_IS_BETTER = frozenset({"wrongServerRate", "falseRefusalRate"})
 _COUNTS = frozenset({"n", "scenarios", "cases", "tools", "cacheable", "served", "delegated", "servedTokens"})
@@ -87,7 +88,7 @@ def _metrics(result: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:
 
 def _numbers(prefix: str, metrics: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:
     for name, value in metrics.items():
-        if name not in _COUNTS and (value is None or (isinstance(value, (int, float)) and value is not True)):
+        if name not in _COUNTS and (value is None or is_finite_number(value)):
             yield f"{prefix}.{name}", None if value is None else float(value)
 
 

@@ -8,10 +8,13 @@ from typing import Any
 
 from discovercall.evals.rates import DIGITS
 from discovercall.evals.result_model import EvaluationResult
-from discovercall.foundation.ecma_json import JsonError, loads, pretty
+from discovercall.foundation.ecma_json import JsonError, decode_unique, pretty
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.jsonl import read_text
 from discovercall.foundation.models import check
+
+FILE_LIMIT = 1 << 28
+"""Bytes that a result may have."""
 
 
 def canonical(value: Any) -> Any:
@@ -34,9 +37,9 @@ def read_result(path: Path) -> dict[str, Any]:
     Raises:
         InputError: the file can't be read, or is no result; names the field.
     """
-    text, _ = read_text(path)
+    _, data = read_text(path, FILE_LIMIT)
     try:
-        value = loads(text)
+        value = decode_unique(data)
     except JsonError as error:
         raise InputError(f"not valid JSON ({error})", where=str(path)) from None
     check(EvaluationResult, value, str(path))

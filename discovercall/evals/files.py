@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from discovercall.evals.documents import read_result, to_bytes
+from discovercall.evals.documents import to_bytes
 from discovercall.evals.scoreboard import scoreboard
+from discovercall.evals.soundness import read_sound_result
 from discovercall.foundation.checkout import is_checkout
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.files import write_atomic
@@ -37,9 +38,9 @@ class ResultFolder:
         """The baseline; None where there is none yet.
 
         Raises:
-            InputError: the file is there and is no result.
+            InputError: the file is there and is no result, or one that contradicts itself.
         """
-        return read_result(self.baseline) if self.baseline.exists() else None
+        return read_sound_result(self.baseline) if os.path.lexists(self.baseline) else None
 
     def prepare(self) -> None:
         """Make sure, before anything is measured, that results can be written.
@@ -79,10 +80,18 @@ def default_folder(start: Path) -> ResultFolder | None:
     return ResultFolder(root / "results" / "gateway") if root else None
 
 
-def becomes_baseline(result: Mapping[str, Any], all_families: bool, forced: bool) -> bool:
+def becomes_baseline(result: Mapping[str, Any], *, all_families: bool, passed: bool, forced: bool) -> bool:
     """Whether a run replaces the baseline: a full one that passes, or when told to.
 
-    A run without the model measures less than one with it, and so never replaces it unasked.
+    A run without the model measures less than one with it, and so never replaces it unasked. Nor does one
+    that no gate was held to, for nothing says that it is any good.
+
+    Args:
+        result: the result document.
+        all_families: whether all of them were asked for.
+        passed: whether the run's answer is yes; a result that passes its gates may still be a regression.
+        forced: whether it was asked for in so many words.
     """
     complete = all_families and result["provenance"]["semanticRan"]
-    return forced or (complete and result["verdict"] == "pass")
+    gated = any(gate["pass"] for gate in result["gates"])
+    return forced or (complete and passed and gated and result["verdict"] == "pass")

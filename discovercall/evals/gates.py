@@ -10,6 +10,7 @@ from discovercall.evals.thresholds import Bound, Comparator, Thresholds
 
 Verdict = Literal["pass", "fail"]
 NO_CASES = "no cases"
+_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,16 @@ def evaluate_gates(
 def verdict_of(gates: Sequence[Gate]) -> Verdict:
     """`fail` where a gate that was not skipped did not pass."""
     return "fail" if any(gate.failed for gate in gates) else "pass"
+
+
+def unheld(gates: Sequence[Gate]) -> list[dict[str, str]]:
+    """The gates that no case was held to, as a result's member `skipped` has them; empty without any."""
+    names = [gate.name for gate in gates if gate.skip_reason == NO_CASES]
+    if not names:
+        return []
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    told = f"{NO_CASES} for {', '.join(names[:_NAMED])}{more}"
+    return [{"what": f"{len(names)} of {len(gates)} gates", "reason": told}]
 
 
 def measured(bound: Bound, result: Mapping[str, Any]) -> float | None:

@@ -30,8 +30,8 @@ def read_sound_result(path: Path) -> dict[str, Any]:
     """A result document that does not contradict itself.
 
     Raises:
-        InputError: the file can't be read, is no result, or a rate, a gate or the verdict is not what the rest
-            of it gives; names the field.
+        InputError: the file can't be read, is no result, or a rate, a gate or the verdict is not what the
+            rest of it gives; names the field.
     """
     result = read_result(path)
     for field, problem in _problems(result):

@@ -12,7 +12,7 @@ from discovercall.evals.diff import diff_results
 from discovercall.evals.discovery import measure_discovery
 from discovercall.evals.documents import canonical
 from discovercall.evals.ergonomics import measure_ergonomics
-from discovercall.evals.gates import evaluate_gates, verdict_of
+from discovercall.evals.gates import evaluate_gates, unheld, verdict_of
 from discovercall.evals.hygiene import check_hygiene
 from discovercall.evals.invocation import measure_invocation
 from discovercall.evals.performance import measure_performance
@@ -88,7 +88,7 @@ def run_suite(plan: Plan) -> dict[str, Any]:
     result |= {
         "provenance": made,
         "gates": [gate.document() for gate in gates],
-        "skipped": skipped,
+        "skipped": [*skipped, *unheld(gates)],
         "verdict": "fail" if plan.require_semantic and not plan.leg.ran else verdict_of(gates),
     }
     if plan.baseline is not None:

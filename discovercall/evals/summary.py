@@ -7,6 +7,7 @@ from typing import Any
 
 from discovercall.evals.scoreboard import RANKERS, SCOPES, verdict_line
 from discovercall.evals.shown import DASH, interval, percent, signed, three
+from discovercall.foundation.shown import plain
 
 
 def concise(result: Mapping[str, Any]) -> str:
@@ -16,7 +17,7 @@ def concise(result: Mapping[str, Any]) -> str:
     parts = [verdict_line(result)]
     if result.get("discovery"):
         parts.append(f"top-1 {percent(result['discovery']['overall']['top1'])}")
-    return " · ".join([*parts, f"gates {passed}/{len(gates)}"])
+    return plain(" · ".join([*parts, f"gates {passed}/{len(gates)}"]))
 
 
 def human(result: Mapping[str, Any]) -> str:
@@ -37,12 +38,12 @@ def human(result: Mapping[str, Any]) -> str:
         if not gate["pass"] and not gate["skipped"]:
             bound = f"at {'least' if gate['comparator'] == 'min' else 'most'} {three(gate['threshold'])}"
             lines.append(f"failed: {gate['name']} is {three(gate['actual'])}, {bound} is needed")
-    return "\n".join([*lines, concise(result)])
+    return "\n".join([*map(plain, lines), concise(result)])
 
 
 def diff_text(diff: Mapping[str, Any]) -> str:
     """A comparison, a line per change."""
-    return "\n".join(_changes(diff))
+    return "\n".join(map(plain, _changes(diff)))
 
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

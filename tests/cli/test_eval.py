@@ -14,6 +14,7 @@ from discovercall.evals.scoreboard import scoreboard
 from discovercall.gateway import encoder as encoder_module
 from discovercall.gateway.encoder import SemanticUnavailableError
 from tests.evals.corpora import CorpusFolder
+from tests.evals.results import with_rank
 from tests.support.bench import assert_refused
 from tests.support.output_schemas import checked
 
@@ -78,6 +79,12 @@ def full(monkeypatch):
         monkeypatch.setattr(suite, f"measure_{family}", lambda *a, **k: Quick(rates))
     for family in ("tokens", "performance"):
         monkeypatch.setattr(suite, f"measure_{family}", lambda *a, **k: Quick({}))
+
+
+def worst(result: dict) -> int:
+    """The place of the matchable case with the last rank, or with none."""
+    cases = [(case["rank"] or 10**9, i) for i, case in enumerate(result["cases"])]
+    return max(one for one in cases if result["cases"][one[1]]["category"] != "no_match")[1]
 
 
 def snapshots(folder: Path) -> list[str]:
@@ -307,12 +314,12 @@ def test_a_run_is_compared_with_the_baseline_and_may_fail_on_a_regression(run, f
     run("--out", out, "--update-baseline", family=None)
     assert run("--out", out, "--fail-on-regression").code == 0
     path = out / "snapshots" / "baseline.json"
-    better = json.loads(path.read_bytes())
-    better["discovery"]["overall"]["mrr"] = 1.0
+    measured = json.loads(path.read_bytes())
+    better = with_rank(measured, worst(measured), 1)
     path.write_text(json.dumps(better))
     failed = run("--out", out, "--fail-on-regression")
     assert failed.code == 1
-    assert "worse: discovery.overall.mrr 1.000 -> " in failed.out
+    assert f"worse: discovery.overall.mrr {better['discovery']['overall']['mrr']:.3f} -> " in failed.out
     assert "regression: discovery.overall.mrr" in failed.err
     assert run("--out", out, "--fail-on-regression", "--tolerance", "0.9").code == 0
     corpus.discovery["no_match"].pop()
@@ -320,6 +327,87 @@ def test_a_run_is_compared_with_the_baseline_and_may_fail_on_a_regression(run, f
     other = run("--out", out, "--fail-on-regression")
     assert other.code == 0
     assert "regression check skipped: the corpus differs" in other.out
+
+
+@with_model
+def test_a_run_that_fails_on_a_regression_is_not_what_the_next_one_is_held_to(run, full, corpus, tmp_path):
+    out = tmp_path / "out"
+    path = out / "snapshots" / "baseline.json"
+    corpus.thresholds["discovery"]["semantic"]["top1Min"] = 0.0
+    corpus.discovery["lexical"][0]["acceptable"] = ["git.log"]
+    corpus.write()
+    assert run("--out", out, "--semantic", family=None).code == 0
+    measured = json.loads(path.read_bytes())
+    path.write_text(json.dumps(with_rank(measured, worst(measured), 1)))
+    better = path.read_bytes()
+    for _ in range(2):
+        failed = run("--out", out, "--semantic", "--fail-on-regression", family=None)
+        assert failed.code == 1
+        assert "regression: discovery.overall.top1" in failed.err
+        assert path.read_bytes() == better
+
+
+def test_gates_that_no_case_is_held_to_qualify_the_verdict(run, corpus, tmp_path):
+    del corpus.thresholds["hygiene"]
+    corpus.discovery["lexical"] = []
+    corpus.thresholds["discovery"]["lexical"] |= {"top3Min": 0.5, "mrrMin": 0.5, "endToEndMin": 0.5}
+    corpus.thresholds["discovery"].pop("semantic")
+    corpus.write()
+    told = (
+        "4 of 4 gates skipped: no cases for discovery.lexical.top1, discovery.lexical.top3,"
+        " discovery.lexical.mrr and 1 more)"
+    )
+    for format in ("human", "concise", "markdown"):
+        assert told in run("--format", format).out
+    assert run("--format", "concise").out.endswith("gates 0/0\n")
+
+
+@pytest.mark.parametrize("place", ["report", "diff", "ratchet", "run"])
+def test_a_result_that_contradicts_itself_is_exit_2_wherever_it_is_read(
+    run, command, corpus, tmp_path, place
+):
+    out = tmp_path / "out"
+    result = json.loads(run("--format", "json").out)
+    result["discovery"]["lexical"]["top1"] = 0.1
+    path = out / "snapshots" / "baseline.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(result))
+    done = {
+        "report": lambda: command("eval", "report", "--out", out),
+        "diff": lambda: command("eval", "diff", path, path),
+        "ratchet": lambda: command("eval", "ratchet", path, "--data", corpus.folder),
+        "run": lambda: run("--out", out),
+    }[place]()
+    assert_refused(done, r"baseline.json: discovery.lexical.top1: .*measure again")
+
+
+def test_what_a_result_says_does_not_steer_the_terminal(run, command, tmp_path):
+    out = tmp_path / "out"
+    result = json.loads(run("--format", "json").out)
+    result["skipped"][0]["reason"] = "none\x1b[2J\u202e"
+    result["hygiene"]["findings"] = []
+    result["cases"][0]["intent"] = "\x1b]0;x\x07"
+    other = with_rank(result, 0, 7)
+    path = out / "snapshots" / "baseline.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(result))
+    (tmp_path / "b.json").write_text(json.dumps(other))
+    for format in ("human", "concise", "markdown"):
+        for words in (["report", "--out", out], ["diff", path, tmp_path / "b.json"]):
+            printed = command("eval", *words, "--format", format)
+            assert printed.code == 0
+            assert printed.out
+            assert not set(printed.out) & {"\x1b", "\x07", "\u202e"}
+
+
+def test_a_result_with_a_family_of_another_shape_is_exit_2(run, command, tmp_path):
+    result = json.loads(run("--format", "json").out) | {"performance": {"host": 1}}
+    path = tmp_path / "out" / "snapshots" / "baseline.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(result))
+    assert_refused(
+        command("eval", "report", "--out", tmp_path / "out", "--format", "markdown"), "of an unknown shape"
+    )
 
 
 def test_a_baseline_that_is_no_result_is_exit_2(run, tmp_path):
@@ -331,21 +419,27 @@ def test_a_baseline_that_is_no_result_is_exit_2(run, tmp_path):
 def test_diff_compares_two_files(run, command, tmp_path):
     result = json.loads(run("--format", "json").out)
     (tmp_path / "a.json").write_text(json.dumps(result))
-    result["cases"][0]["rank"] = 7
-    result["discovery"]["overall"]["top1"] = 0.0
-    (tmp_path / "b.json").write_text(json.dumps(result))
+    first = next(i for i, case in enumerate(result["cases"]) if case["rank"] == 1)
+    (tmp_path / "b.json").write_text(json.dumps(with_rank(result, first, 2)))
     files = [tmp_path / "a.json", tmp_path / "b.json"]
     found = checked("eval-diff", command("eval", "diff", *files, "--format", "json").out)
-    assert [change["metric"] for change in found["metrics"]] == ["discovery.overall.top1"]
+    scope = result["cases"][first]["category"]
+    assert {change["metric"] for change in found["metrics"]} == {
+        f"{family}.{part}.{metric}"
+        for family in ("discovery", "discoveryWords")
+        for part in ("overall", scope)
+        for metric in ("top1", "mrr")
+    }
     assert len(found["flips"]) == 1
     assert "worse: discovery.overall.top1" in command("eval", "diff", *files).out
     assert command("eval", "diff", *files, "--format", "concise").out == (
-        "1 worse, 1 metrics and 1 intents differ\n"
+        "8 worse, 8 metrics and 1 intents differ\n"
     )
     assert "## Since the baseline" in command("eval", "diff", *files, "--format", "markdown").out
     assert command("eval", "diff", *files, "--fail-on-regression").code == 1
     assert command("eval", "diff", *reversed(files), "--fail-on-regression").code == 0
     result["provenance"]["semanticRan"] = True
+    result["gates"] = []
     (tmp_path / "other.json").write_text(json.dumps(result))
     unlike = command("eval", "diff", files[0], tmp_path / "other.json", "--fail-on-regression")
     assert unlike.code == 1

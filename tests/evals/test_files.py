@@ -11,16 +11,23 @@ from discovercall.foundation.errors import InputError
 
 
 @pytest.mark.parametrize(
-    ("whole", "semantic", "verdict", "forced"),
-    list(product([True, False], [True, False], ["pass", "fail"], [True, False])),
+    ("whole", "semantic", "verdict", "passed", "forced"),
+    list(product([True, False], [True, False], ["pass", "fail"], [True, False], [True, False])),
 )
 def test_only_a_full_run_with_the_model_that_passes_or_a_word_replaces_the_baseline(
-    whole, semantic, verdict, forced
+    whole, semantic, verdict, passed, forced
 ):
     """Checklist line 10."""
-    result = {"verdict": verdict, "provenance": {"semanticRan": semantic}}
-    expected = forced or (whole and semantic and verdict == "pass")
-    assert becomes_baseline(result, whole, forced) is expected
+    result = {"verdict": verdict, "provenance": {"semanticRan": semantic}, "gates": [{"pass": True}]}
+    expected = forced or (whole and semantic and passed and verdict == "pass")
+    assert becomes_baseline(result, all_families=whole, passed=passed, forced=forced) is expected
+
+
+@pytest.mark.parametrize("gates", [[], [{"pass": False, "skipped": True}]])
+@pytest.mark.parametrize("forced", [True, False])
+def test_a_run_that_no_gate_was_held_to_is_no_baseline_unasked(gates, forced):
+    result = {"verdict": "pass", "provenance": {"semanticRan": True}, "gates": gates}
+    assert becomes_baseline(result, all_families=True, passed=True, forced=forced) is forced
 
 
 def test_the_default_folder_is_that_of_the_checkout_around(tmp_path):
