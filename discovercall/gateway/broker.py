@@ -79,11 +79,29 @@ class Broker:
             return self.unreadable(error)
         entry = catalog.entry(tool_ref)
         if entry is None:
+            server_id = tool_ref.partition(".")[0]
+            if catalog.is_unread(server_id):
+                return self._unread(tool_ref, server_id)
             message = f"No tool {tool_ref[:200]} is in the catalog."
             return Failure(
                 BrokerError("TOOL_NOT_FOUND", self._redact(message), wording.NOT_FOUND, tool_ref=tool_ref)
             )
         return describe_document(entry, catalog)
+
+    def _unread(self, tool_ref: str, server_id: str) -> Failure:
+        return Failure(
+            BrokerError(
+                "TOOL_NOT_FOUND",
+                self._redact(
+                    f"No tool {tool_ref}"[:200] + f" is in the catalog: {server_id} was never read."
+                ),
+                wording.UNREAD,
+                retryable=True,
+                retry=Retry("after", "index_refreshed"),
+                tool_ref=tool_ref,
+                server_id=server_id,
+            )
+        )
 
     def call(self, tool_ref: str, arguments: Mapping[str, Any] | None = None) -> CallResult | Failure:
         """Execute a tool once on its live server; arguments are checked before any contact."""

@@ -82,8 +82,8 @@ class Caller:
             return self._error("CONFIG_ERROR", message, instruction, tool_ref=tool_ref, server_id=server_id)
         entry = catalog.entry(tool_ref)
         if entry is None:
-            if catalog.last_indexed_at is None and not catalog.tools_of(server_id):
-                return None  # nothing is known of this server's tools yet: the live server decides
+            if catalog.is_unread(server_id):
+                return None  # the live server decides
             message = f"Server {server_id} has no tool {parts[1][:200]} in the catalog."
             return self._error(
                 "TOOL_NOT_FOUND", message, wording.NOT_FOUND, tool_ref=tool_ref, server_id=server_id
@@ -109,7 +109,7 @@ class Caller:
     ) -> BrokerError | None:
         server_id, name = tool_ref.split(".", 1)
         if live is None:
-            message = f"Server {server_id} no longer offers {name}."
+            message = f"Server {server_id} {'no longer offers' if entry else 'does not offer'} {name[:200]}."
             return self._error(
                 "TOOL_NOT_FOUND", message, wording.NOT_FOUND, tool_ref=tool_ref, server_id=server_id
             )

@@ -7,16 +7,22 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from discovercall.foundation.ecma_json import JsonError, loads, pretty
+from discovercall.foundation.ecma_json import JsonError, compact, loads, pretty
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.files import write_atomic
 from discovercall.foundation.jsonl import read_text
 from discovercall.foundation.models import NotBlank, check
+from discovercall.foundation.shown import plain
 from discovercall.gateway.catalog import Server, ServerStatus, Tool
 from discovercall.gateway.config import GatewayConfig
+from discovercall.gateway.masking import ToolMask
 from discovercall.gateway.store import Catalog, CatalogUnreadableError
 
 VERSION = 1
+MAX_DEPTH = 200
+"""Levels of a tool's schema."""
+MAX_NAME = 256
+"""Characters of a tool's name."""
 
 
 class _Border(BaseModel):
@@ -68,16 +74,19 @@ def read_index(config: GatewayConfig) -> Catalog:
     statuses: dict[str, ServerStatus] = {server.id: server.status for server in file.servers}
     for server in config.servers:
         catalog.put_server(Server(server.server_id, statuses.get(server.server_id, "unknown")))
+    mask = ToolMask(config.secrets)  # the file may be older than a secret
     for entry in file.tools:
+        if _is_too_deep(entry.inputSchema):
+            raise CatalogUnreadableError(f"The index {config.index_path} is nested too deeply.")
         if catalog.server(entry.serverId) is None or entry.serverId in config.disabled:
             continue
         tool = Tool(
             tool_ref=f"{entry.serverId}.{entry.name}",
             server_id=entry.serverId,
             name=entry.name,
-            title=entry.title,
-            description=entry.description,
-            input_schema=entry.inputSchema,
+            title=mask.text(entry.title),
+            description=mask.text(entry.description),
+            input_schema=mask.schema(entry.inputSchema),
             read_only=entry.readOnly,
             server_status=statuses.get(entry.serverId, "unknown"),
             aliases=tuple(entry.aliases),
@@ -88,7 +97,7 @@ def read_index(config: GatewayConfig) -> Catalog:
 
 
 def write_index(path: Path, catalog: Catalog) -> None:
-    """Write a catalog whole or not at all.
+    """Write a catalog whole or not at all, and only what `read_index` accepts.
 
     Raises:
         InputError: the file can't be written.
@@ -98,24 +107,59 @@ def write_index(path: Path, catalog: Catalog) -> None:
         "indexedAt": catalog.last_indexed_at,
         "servers": [{"id": server.server_id, "status": server.status} for server in catalog.servers()],
         "tools": [
-            {
-                "serverId": entry.tool.server_id,
-                "name": entry.tool.name,
-                "title": entry.tool.title,
-                "description": entry.tool.description,
-                "inputSchema": dict(entry.tool.input_schema),
-                "readOnly": entry.tool.read_only,
-                "aliases": list(entry.tool.aliases),
-                "freshness": entry.freshness,
-                "lastIndexedAt": entry.last_indexed_at,
-            }
+            _record(entry.tool) | {"freshness": entry.freshness, "lastIndexedAt": entry.last_indexed_at}
             for entry in catalog.entries()
         ],
     }
+    text = pretty(value) + "\n"
     try:
-        write_atomic(path, (pretty(value) + "\n").encode())
+        check(_File, loads(text), str(path))
+    except JsonError as error:
+        raise InputError(f"could not be read again ({error})", where=str(path)) from None
+    try:
+        write_atomic(path, text.encode())
     except OSError as error:
         raise InputError(f"cannot be written ({error.strerror or error})", where=str(path)) from None
+
+
+def is_indexable(tool: Tool) -> bool:
+    """Whether a tool can be kept in an index and called by its reference: its name is neither blank nor over
+    `MAX_NAME` characters and holds no control or format character, its schema is at most
+    `MAX_DEPTH` deep, and JSON can say its record."""
+    if len(tool.name) > MAX_NAME or plain(tool.name) != tool.name or _is_too_deep(tool.input_schema):
+        return False
+    try:
+        check(_ToolFile, loads(compact(_record(tool) | {"freshness": "fresh"})), tool.server_id)
+    except (InputError, JsonError, ValueError):
+        return False
+    return True
+
+
+def _is_too_deep(schema: Any) -> bool:
+    level = [schema]
+    for _ in range(MAX_DEPTH):
+        level = [part for value in level for part in _parts(value)]
+        if not level:
+            return False
+    return True
+
+
+def _parts(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else []
+
+
+def _record(tool: Tool) -> dict[str, Any]:
+    return {
+        "serverId": tool.server_id,
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": dict(tool.input_schema),
+        "readOnly": tool.read_only,
+        "aliases": list(tool.aliases),
+    }
 
 
 class IndexFile:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from discovercall.foundation.clocks import Clock
 from discovercall.gateway.catalog import Server, Tool
 from discovercall.gateway.downstream import DownstreamError
+from discovercall.gateway.index_file import is_indexable
 from discovercall.gateway.store import Catalog
 
 _AT_ONCE = 4
@@ -28,11 +29,18 @@ class ToolLister(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ServerReport:
-    """What an index run found at one server; `error` is None where it was read."""
+    """What an index run found at one server.
+
+    Attributes:
+        tools: how many it has in the catalog now.
+        error: why it could not be read; None where it was.
+        left_out: tools that were listed under a name that can't be used, or that JSON can't say.
+    """
 
     server_id: str
     tools: int
     error: str | None = None
+    left_out: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """The document's form."""
@@ -41,7 +49,8 @@ class ServerReport:
             "status": "offline" if self.error else "online",
             "tools": self.tools,
         }
-        return report | ({"error": self.error} if self.error else {})
+        left_out = {"leftOut": self.left_out} if self.left_out else {}
+        return report | left_out | ({"error": self.error} if self.error else {})
 
 
 def index_servers(
@@ -87,7 +96,8 @@ def index_servers(
             continue
         catalog.delete_tools([entry.tool.tool_ref for entry in known])
         catalog.put_server(Server(server_id, "online"))
-        catalog.put_tools(answer, indexed_at=now)
-        reports.append(ServerReport(server_id, len(answer)))
+        kept = [tool for tool in answer if is_indexable(tool)]
+        catalog.put_tools(kept, indexed_at=now)
+        reports.append(ServerReport(server_id, len(kept), left_out=len(answer) - len(kept)))
     catalog.last_indexed_at = now
     return reports

@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from discovercall.adapter.family import starting_own_child
@@ -81,7 +82,11 @@ class McpDownstream:
         deadline = time.monotonic() + timeout_s
         connection = self.connection(server_id, deadline)
         listed = self.run(connection.list_tools(fresh=True), deadline, connection)
-        return [as_tool(server_id, tool, self.mask) for tool in listed.values()]
+        return [
+            # A key in a name can't be masked, for calls need the name: such a tool counts as nameless.
+            replace(read, name="") if self.mask.hides(read.name) else read
+            for read in (as_tool(server_id, tool, self.mask) for tool in listed.values())
+        ]
 
     def close(self) -> None:
         """Close all connections, which ends the programs that were started."""

@@ -48,12 +48,15 @@ def index_lines(run: IndexRun) -> list[str]:
     lines = []
     for server in run.servers:
         failed = f"offline, {server.tools} tools kept ({server.error})"
-        lines.append(f"{server.server_id}: {failed if server.error else f'{server.tools} tools'}")
+        read = f"{server.tools} tools"
+        if server.left_out:
+            read += f", {server.left_out} left out (their names or schemas cannot be used)"
+        lines.append(f"{server.server_id}: {failed if server.error else read}")
     lines += [f"{error.tool_ref}: no strict schema; {error.path}: {error.why}" for error in run.not_strict]
     lines += [f"{ref}: only null for {', '.join(paths)}" for ref, paths in sorted(run.forced_null.items())]
     total = sum(server.tools for server in run.servers)
-    read = sum(not server.error for server in run.servers)
-    lines.append(f"{total} tools of {len(run.servers)} servers, {read} read now; search: {run.search}")
+    online = sum(not server.error for server in run.servers)
+    lines.append(f"{total} tools of {len(run.servers)} servers, {online} read now; search: {run.search}")
     return lines
 
 

@@ -162,6 +162,13 @@ class Catalog:
         """The entries of one server by reference."""
         return [self._entries[ref] for ref in sorted(self._by_server.get(server_id, ()))]
 
+    def is_unread(self, server_id: str) -> bool:
+        """Whether nothing is known of a server's tools: it has none, and no index run has read it."""
+        server = self._servers.get(server_id)
+        if server is None or self._by_server.get(server_id):
+            return False
+        return server.status != "online" or self._last_indexed_at is None
+
     def entry(self, tool_ref: str) -> Entry | None:
         """A tool; None when it is not in the catalog."""
         return self._entries.get(tool_ref)

@@ -43,7 +43,8 @@ class TermIndex:
         self.size = len(tools)
         fields = [_fields(tool) for tool in tools]
         lengths = [sum(counts.values()) for entry in fields for _, counts in entry]
-        self._average = sum(lengths) / len(lengths) if lengths else 1.0
+        # Without a single word there is nothing to weigh, and any average does.
+        self._average = (sum(lengths) / len(lengths) if lengths else 0.0) or 1.0
         frequency = Counter(term for entry in fields for term in {t for _, counts in entry for t in counts})
         self._idf = {
             term: math.log((self.size - count + 0.5) / (count + 0.5) + 1) for term, count in frequency.items()

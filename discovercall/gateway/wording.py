@@ -54,6 +54,10 @@ NOT_FOUND = (
     "Do not retry this toolRef. Run findTool to get a current one; if the tool should exist, refresh the "
     f"catalog with `{INDEX_COMMAND}` first."
 )
+UNREAD = (
+    f"Whether the tool exists is not known. Refresh the catalog with `{INDEX_COMMAND}` and run describeTool "
+    "again, or run callTool, which asks the live server."
+)
 SCHEMA_CHANGED = (
     f"The cataloged schema is out of date. Refresh the catalog with `{INDEX_COMMAND}`, run describeTool "
     "again and build new arguments from it. Do not resend the stale arguments."
