@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,13 +11,12 @@ from typing import Any, TypeVar
 
 from discovercall.evals.cases import Corpus, DiscoveryCase, ErgonomicsCase, Scenario
 from discovercall.evals.entries import Known, discovery_case, ergonomics_case, scenario
+from discovercall.evals.reading import corpus_text, files_in, parsed, parsed_lines
 from discovercall.evals.thresholds import Thresholds, load_thresholds
 from discovercall.evals.worlds import world_and_problems
 from discovercall.foundation.digests import sha256_hex, sha256_of_json
-from discovercall.foundation.ecma_json import JsonError, loads
 from discovercall.foundation.ecmascript import is_blank
 from discovercall.foundation.errors import InputError
-from discovercall.foundation.jsonl import read_text, split_lines
 from discovercall.gateway.bank import Bank, default_bank, load_bank
 
 HOLDOUT = "holdout-"
@@ -66,13 +66,13 @@ class Reader:
 
     def _text(self, path: Path) -> str | None:
         try:
-            text, data = read_text(path)
+            text, data = corpus_text(path)
         except InputError as error:
             self.problems.append(error)
             return None
         digests = self._holdout_digests if path.name.startswith(HOLDOUT) else self._digests
         digests[path.relative_to(self.folder).as_posix()] = sha256_hex(data)
-        return text.removeprefix("\ufeff")
+        return text
 
     def _discovery(self, known: Known) -> tuple[tuple[DiscoveryCase, ...], tuple[DiscoveryCase, ...]]:
         folder = self.folder / "discovery"
@@ -82,7 +82,7 @@ class Reader:
         before = len(self.problems)
         found: dict[bool, list[DiscoveryCase]] = {False: [], True: []}
         seen: dict[str, str] = {}
-        for path in sorted(folder.glob("*.jsonl")):
+        for path in self._files(folder, ".jsonl"):
             for number, value in self._lines(path):
                 where = f"{path}:{number}"
                 try:
@@ -99,20 +99,28 @@ class Reader:
         return tuple(found[False]), tuple(found[True])
 
     def _lines(self, path: Path) -> Iterator[tuple[int, Any]]:
-        text = self._text(path)
-        for number, line in enumerate(split_lines(text or ""), 1):
-            if not is_blank(line):
-                try:
-                    yield number, loads(line)
-                except JsonError as error:
-                    self._note(f"not valid JSON ({error})", f"{path}:{number}")
+        for number, value in parsed_lines(self._text(path) or "", path):
+            if isinstance(value, InputError):
+                self.problems.append(value)
+            else:
+                yield number, value
+
+    def _files(self, folder: Path, ending: str) -> list[Path]:
+        try:
+            return files_in(folder, ending)
+        except InputError as error:
+            self.problems.append(error)
+            return []
 
     def _calls(
         self, family: str, member: str, parse: Callable[[Any, str, Known], Case], known: Known
     ) -> tuple[Case, ...]:
         found: list[Case] = []
         seen: dict[str, str] = {}
-        for path in sorted((self.folder / family).glob("*.json")):
+        for path in self._files(self.folder / family, ".json"):
+            if path.name.startswith(HOLDOUT):
+                self._note("only intents are set aside", path, "give the file another name, or take it out")
+                continue
             for index, value in enumerate(self._entries(path, member)):
                 where = f"{path}: {member}[{index}]{_named(value)}"
                 try:
@@ -129,9 +137,9 @@ class Reader:
         if text is None:
             return []
         try:
-            value = loads(text)
-        except JsonError as error:
-            self._note(f"not valid JSON ({error})", f"{path}:{text.count(chr(10), 0, error.position) + 1}")
+            value = parsed(text, path)
+        except InputError as error:
+            self.problems.append(error)
             return []
         if not isinstance(value, dict):
             self._note("must be an object", path)
@@ -151,7 +159,7 @@ class Reader:
     def _thresholds(self) -> Thresholds | None:
         path = self.folder / "thresholds.json"
         try:
-            return load_thresholds(path) if path.exists() else None
+            return load_thresholds(path) if os.path.lexists(path) else None
         except InputError as error:
             self.problems.append(error)
             return None
@@ -159,7 +167,12 @@ class Reader:
     def _bank(self) -> Bank | None:
         path = self.folder / "capability-bank.jsonl"
         try:
-            return load_bank(path) if path.exists() else default_bank()
+            if not os.path.lexists(path):
+                return default_bank()
+            for _, value in parsed_lines(corpus_text(path)[0], path):
+                if isinstance(value, InputError):
+                    raise value
+            return load_bank(path)
         except InputError as error:
             self.problems.append(error)
             return None

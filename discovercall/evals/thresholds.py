@@ -8,9 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from discovercall.foundation.ecma_json import JsonError, loads
+from discovercall.evals.reading import corpus_text, parsed
 from discovercall.foundation.errors import InputError
-from discovercall.foundation.jsonl import read_text
 from discovercall.foundation.models import check
 
 Comparator = Literal["min", "max"]
@@ -143,13 +142,8 @@ def load_thresholds(path: Path) -> Thresholds:
     Raises:
         InputError: names the file and the field.
     """
-    text, _ = read_text(path)
-    try:
-        value = loads(text)
-    except JsonError as error:
-        line = text.count("\n", 0, error.position) + 1
-        raise InputError(f"not valid JSON ({error})", where=f"{path}:{line}") from None
-    return parse_thresholds(value, str(path))
+    text, _ = corpus_text(path)
+    return parse_thresholds(parsed(text, path), str(path))
 
 
 def parse_thresholds(value: Any, where: str) -> Thresholds:

@@ -6,10 +6,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+from discovercall.evals.reading import corpus_text, parsed
 from discovercall.foundation.digests import sha256_hex
-from discovercall.foundation.ecma_json import JsonError, loads
 from discovercall.foundation.errors import InputError
-from discovercall.foundation.jsonl import read_text
 from discovercall.gateway.catalog import World, parse_world
 
 _PLACE = re.compile(r"\b(tools|servers)\[(\d+)\]")
@@ -22,11 +21,8 @@ def world_and_problems(path: Path) -> tuple[World | None, frozenset[str], list[I
     world is None where anything is wrong.
     """
     try:
-        text, data = read_text(path)
-        value = loads(text.removeprefix("\ufeff"))
-    except JsonError as error:
-        line = text.count("\n", 0, error.position) + 1
-        return None, frozenset(), [InputError(f"not valid JSON ({error})", where=f"{path}:{line}")]
+        text, data = corpus_text(path)
+        value = parsed(text, path)
     except InputError as error:
         return None, frozenset(), [error]
     digest = sha256_hex(data)

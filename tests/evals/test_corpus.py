@@ -1,13 +1,16 @@
 """The loader: a sound corpus loads, and every fault is named with its file and field (checklist line 2)."""
 
 import json
+import os
 import re
+import shutil
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discovercall.evals.corpus import corpus_problems, default_corpus_folder, load_corpus
+from discovercall.evals.reading import FILE_LIMIT
 from discovercall.foundation.errors import InputError
 from tests.evals.corpora import CorpusFolder, line
 
@@ -216,6 +219,78 @@ def test_a_broken_file_is_named_with_its_line(corpus, file, text, expected):
     (folder / file).write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(InputError, match=re.escape(expected)):
         load_corpus(folder)
+
+
+@pytest.mark.parametrize(
+    ("file", "member"),
+    [
+        ("discovery/lexical.jsonl", "intent"),
+        ("capability-bank.jsonl", "id"),
+        ("invocation/all.json", "name"),
+        ("ergonomics/all.json", "kind"),
+        ("catalog/world.json", "version"),
+        ("thresholds.json", "version"),
+    ],
+)
+def test_a_name_twice_in_an_object_is_refused(corpus, file, member):
+    corpus.thresholds = {"version": 1}
+    folder = corpus.write()
+    text = (folder / file).read_text()
+    (folder / file).write_text(text.replace(f'"{member}": ', f'"{member}": "earlier", "{member}": ', 1))
+    place = f"{file}:1" if file.endswith("l") else file
+    told = f"{place}: not valid JSON (names '{member}' twice in one object)"
+    assert any(told in problem for problem in corpus_problems(folder))
+    with pytest.raises(InputError, match="twice"):
+        load_corpus(folder)
+
+
+@pytest.mark.parametrize("family", ["invocation", "ergonomics"])
+def test_calls_and_texts_are_not_set_aside(corpus, family):
+    folder = corpus.write()
+    os.rename(folder / family / "all.json", folder / family / "holdout-all.json")
+    (problem,) = corpus_problems(folder)
+    assert f"{family}/holdout-all.json: only intents are set aside" in problem
+
+
+@pytest.mark.parametrize("name", ["thresholds.json", "capability-bank.jsonl", "invocation", "ergonomics"])
+@pytest.mark.parametrize("what", ["a link to nowhere", "a link to itself", "something of another kind"])
+def test_what_is_there_and_can_not_be_read_is_not_taken_for_absent(corpus, name, what):
+    corpus.thresholds = {"version": 1}
+    path = corpus.write() / name
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    if what == "something of another kind":
+        path.mkdir() if "." in name else path.write_text("")
+    else:
+        path.symlink_to("nowhere" if what == "a link to nowhere" else name)
+    (problem,) = corpus_problems(corpus.folder)
+    assert f"/{name}: cannot be " in problem
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "catalog/world.json",
+        "discovery/lexical.jsonl",
+        "invocation/all.json",
+        "ergonomics/all.json",
+        "thresholds.json",
+        "capability-bank.jsonl",
+    ],
+)
+@pytest.mark.parametrize("what", ["device", "pipe", "too large"])
+def test_what_has_no_end_is_refused(corpus, file, what):
+    corpus.thresholds = {"version": 1}
+    path = corpus.write() / file
+    path.unlink()
+    if what == "device":
+        path.symlink_to("/dev/zero")
+    elif what == "pipe":
+        os.mkfifo(path)
+    else:
+        with path.open("wb") as stream:
+            stream.truncate(FILE_LIMIT + 1)
+    expected = "larger than" if what == "too large" else "no regular file"
+    assert any(f"{file}: cannot be read ({expected}" in told for told in corpus_problems(corpus.folder))
 
 
 def test_a_folder_without_anything_names_what_is_missing(tmp_path):
