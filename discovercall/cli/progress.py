@@ -104,7 +104,7 @@ def conclude(prepared: PreparedRun, result: RunResult) -> None:
         f" {sent} requests ({by_kind})",
         file=sys.stderr,
     )
-    if result.interrupted:
+    if result.interrupted and result.lost is None:
         print(
             "Interrupted. What is finished is kept; continue with the same command and --resume.",
             file=sys.stderr,

@@ -187,6 +187,7 @@ def carry_out(
 
     Raises:
         SpendLimitError: a spend limit ended the run early.
+        JournalLost: somebody removed or changed the journal meanwhile.
     """
     from discovercall.adapter.family import become_subreaper
     from discovercall.adapter.isolation import hide_memory
@@ -204,6 +205,8 @@ def carry_out(
         finally:
             nursery.sweep(_LAST_SWEEP_S)
     conclude(prepared, result)
+    if result.lost is not None:
+        raise result.lost
     if result.limit is not None:
         raise result.limit
     return result

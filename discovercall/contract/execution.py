@@ -20,7 +20,7 @@ from discovercall.adapter.process import AdapterLimits
 from discovercall.capability.authorization import AuthorizationRefused
 from discovercall.capability.client import CapabilityClient, RequestCounts
 from discovercall.capability.revisions import RevisionCollector
-from discovercall.contract.journal import Journal
+from discovercall.contract.journal import Journal, JournalLost
 from discovercall.contract.ledger import resume_journal
 from discovercall.contract.options import PreparedRun
 from discovercall.contract.plan import RunPlan
@@ -54,6 +54,7 @@ class RunResult:
         requests: requests of this start, retries included.
         limit: why nothing more was started, where a spend limit was reached.
         interrupted: whether a signal ended it early.
+        lost: that the journal was lost on the way, so that this result and the outputs are all there is.
     """
 
     finished: int
@@ -63,6 +64,7 @@ class RunResult:
     requests: RequestCounts
     limit: SpendLimitError | None
     interrupted: bool
+    lost: JournalLost | None = None
 
 
 def execute_run(
@@ -94,7 +96,7 @@ def execute_run(
     try:
         return asyncio.run(_execute(prepared, connection, observer, journal, state, revisions))
     except AuthorizationRefused:
-        if not resumed and not state.spend.billed:
+        if not resumed and not state.spend.billed and journal.intact:
             plan.journal.unlink()  # nothing happened that anybody would have to know of
         raise
     finally:
@@ -143,12 +145,19 @@ async def _execute(
         )
         runner = Runner(plan, surroundings, journal, state, connection.concurrency)
         limit: SpendLimitError | None = None
+        lost: JournalLost | None = None
         with _signals(runner) as interrupts:
             try:
                 await runner.run()
             except SpendLimitError as error:
                 limit = error
+            except JournalLost as error:
+                lost = error
             _write_outputs(plan, runner, client)
+            try:
+                journal.check(plan.journal)
+            except JournalLost as error:
+                lost = error
         return RunResult(
             finished=len(state.records),
             planned=plan.planned_records,
@@ -157,6 +166,7 @@ async def _execute(
             requests=client.counts,
             limit=limit,
             interrupted=bool(interrupts) and not runner.complete,
+            lost=lost,
         )
 
 

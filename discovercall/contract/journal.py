@@ -66,6 +66,16 @@ class TrialKey:
         return {"lane": self.lane, "task_id": self.task_id, "trial": self.trial}
 
 
+class JournalLost(InputError):
+    """Somebody else removed, replaced or changed the journal of a run that is under way."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the journal is lost (somebody removed, replaced or changed it during the run)",
+            fix="the outputs hold what is finished; start what is missing anew, with another --output",
+        )
+
+
 class Journal:
     """Appends to a run's journal, which stays locked as long as it is open.
 
@@ -78,6 +88,7 @@ class Journal:
         self._file = file
         self._chain = chain
         self._failure: str | None = None
+        self._lost = False
 
     @classmethod
     def create(cls, path: Path, plan: dict[str, Any], limits: dict[str, Any], plan_digest: str) -> Journal:
@@ -130,19 +141,38 @@ class Journal:
         """A trial's record; returns only when it is on disk."""
         self._write("trial_finished", key.to_json() | {"record": record})
 
+    @property
+    def intact(self) -> bool:
+        """Whether the file was there all along and nobody else made it longer or shorter."""
+        return self._file.intact and not self._lost
+
+    def check(self, path: Path) -> None:
+        """Make sure that the file, which should be at `path`, holds what was written.
+
+        Raises:
+            JournalLost: it does not, or did not at some time.
+        """
+        if not self.intact or last_chain(path) != self._chain:
+            self._lost = True
+            raise JournalLost
+
     def close(self) -> None:
         """Close and unlock the file."""
         self._file.close()
 
     def _write(self, kind: str, payload: dict[str, Any]) -> None:
         line, chain = _line(self._chain, kind, payload)
-        if self._failure is None and kind == "call_intent" and not self._file.intact:
-            self._failure = "somebody removed, replaced or changed it during the run"
-        if self._failure is None:
+        if self._failure is None and not self.intact:
+            self._lost = True
+        if self._lost and kind == "call_intent":
+            raise JournalLost
+        if self._failure is None:  # a lost one too is written on: it may only have been moved
             try:
                 self._file.append(line, sync=kind in _SYNCED)
             except OSError as error:
                 self._failure = error.strerror or str(error)
+        if self._failure is not None and self._lost:
+            raise JournalLost
         if self._failure is not None:  # also later: a line behind a torn one could not be read
             raise InputError(
                 f"the journal can't be written ({self._failure}); nothing more is started",
@@ -175,6 +205,21 @@ class Entry:
     def key(self) -> TrialKey:
         """The trial that the line is about."""
         return TrialKey(self.content["lane"], self.content["task_id"], self.content["trial"])
+
+
+def last_chain(path: Path) -> str | None:
+    """The chain value of a journal's last line; None for a file that is not one unbroken chain."""
+    chain = ""
+    try:
+        with path.open("rb") as stream:
+            for line in stream:
+                found = _CHAIN.search(line.removesuffix(b"\n"))
+                chain = sha256_hex(chain.encode() + line[: found.start()]) if found else ""
+                if not found or found.group(1).decode() != chain:
+                    return None
+    except OSError:
+        return None
+    return chain
 
 
 def read_journal(path: Path) -> Iterator[Entry]:

@@ -14,7 +14,7 @@ from discovercall.adapter.failures import AdapterFailure
 from discovercall.adapter.isolation import Isolation
 from discovercall.capability.client import CapabilityClient
 from discovercall.capability.failures import ApiFailure
-from discovercall.contract.journal import Journal, TrialKey
+from discovercall.contract.journal import Journal, JournalLost, TrialKey
 from discovercall.contract.plan import PlannedTrial, RunPlan
 from discovercall.contract.record import ANSWERED, Failure, Identity, build_record
 from discovercall.contract.spend import Spend
@@ -114,6 +114,7 @@ class Runner:
 
         Raises:
             SpendLimitError: no further call may be billed; what is left can be resumed.
+            JournalLost: somebody removed or changed the journal.
             DiscovercallError: the API refused the key, or the journal can't be written.
         """
         failure: BaseException | None = None
@@ -128,6 +129,9 @@ class Runner:
                     elif failed is not None and failure is None:
                         failure = failed
                         self.stop()
+                if failure is None and not self._journal.intact:
+                    failure = JournalLost()
+                    self.stop()
         finally:
             for task in self._running:
                 task.cancel()
@@ -215,13 +219,13 @@ class Runner:
                 self._journal.call_withdrawn(key)
                 self.state.spend.withdraw(key)
             raise
-        if trial.evidence.attempted:
-            self._journal.call_outcome(key, _call_outcome(trial, failure))
-            self.state.spend.settle(key, trial.cost)
-        self._write_revisions()
         record = build_record(identity, trial.evidence, failure, iso_milliseconds(around.clock()))
+        self.state.records[key] = record  # first: where the journal is lost, the outputs are what is left
+        if trial.evidence.attempted:
+            self.state.spend.settle(key, trial.cost)
+            self._journal.call_outcome(key, _call_outcome(trial, failure))
+        self._write_revisions()
         self._journal.trial_finished(key, record)
-        self.state.records[key] = record
         around.observer.trial_finished(record)
 
     async def _outcome(self, trial: LaneTrial) -> Failure | None:

@@ -4,8 +4,11 @@ import shlex
 import subprocess
 from collections import Counter
 
+import pytest
+
 from discovercall.contract.journal import read_journal
 from tests.support.bench import PROGRAM, finish
+from tests.support.catalog_api import Reply
 from tests.support.records import task
 
 
@@ -69,3 +72,40 @@ def test_an_output_that_cannot_be_written_is_one_line_and_nothing_is_lost(bench)
     bench.api.before = lambda _: None
     assert bench.run(resume=True).code == 0
     assert len(bench.records()) == bench.api.count("call") == 1
+
+
+@pytest.mark.parametrize("names", [("t1",), ("t1", "t2", "t3", "t4")])
+@pytest.mark.parametrize("harm", ["removed", "changed"])
+def test_a_run_whose_journal_is_lost_says_so_and_keeps_what_is_finished(bench, harm, names):
+    bench.use_tasks(*(task(name) for name in names))
+
+    def harms(request):
+        if request.operation == "call" and bench.api.count("call") == 1:
+            if harm == "removed":
+                bench.journal.unlink()
+            else:
+                bench.journal.write_bytes(bench.journal.read_bytes() + b"x")
+
+    bench.api.before = harms
+    done = bench.run(concurrency=1)
+    assert done.code == 2, done
+    assert "Traceback" not in done.err
+    account, last = done.err.splitlines()[-2:]
+    assert account.startswith(f"1 of {len(names)} trials; 1 billed calls; ")
+    assert "somebody removed, replaced or changed it during the run" in last
+    assert f"Wrote {bench.output}" in done.out
+    assert [r["call"]["success"] for r in bench.records()] == [True]
+    assert bench.api.count("call") == 1
+    assert bench.run(resume=True).code == 2
+    assert bench.api.count("call") == 1, "what the lost journal knew of was billed again"
+
+
+def test_a_journal_that_is_lost_before_the_key_is_refused_is_one_line(bench):
+    def refuse(_):
+        bench.journal.unlink(missing_ok=True)
+        return Reply({}, status=401)
+
+    bench.api.before = refuse
+    done = bench.run()
+    assert done.code == 2, done
+    assert "Traceback" not in done.err

@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
-from discovercall.contract.journal import Journal, TrialKey, find_journal, journal_path, plan_line
+from discovercall.contract.journal import (
+    Journal,
+    JournalLost,
+    TrialKey,
+    find_journal,
+    journal_path,
+    plan_line,
+)
 from discovercall.contract.ledger import read_ledger, resume_journal
 from discovercall.contract.plan import Lane, RunPlan
 from discovercall.contract.tasks import load_task_set
@@ -154,6 +161,41 @@ def test_no_call_is_billed_once_the_journal_is_not_whole(plan: RunPlan, harm: st
         plan.journal.write_bytes(content)
     with pytest.raises(InputError, match="somebody removed, replaced or changed it during the run"):
         journal.call_intent(KEY, None, record())
+    journal.close()
+
+
+@pytest.mark.parametrize("harm", ["removed", "cut", "lengthened", "replaced", "changed", "moved and back"])
+def test_a_journal_that_was_not_left_alone_is_told_at_the_end(plan: RunPlan, harm: str) -> None:
+    journal = start(plan)
+    journal.call_intent(KEY, 5.0, record())
+    content = plan.journal.read_bytes()
+    if harm == "changed":
+        with plan.journal.open("r+b") as file:
+            file.write(content.replace(b"5", b"4", 1))
+    elif harm == "cut":
+        plan.journal.write_bytes(content[:40])
+    elif harm == "lengthened":
+        plan.journal.write_bytes(content + b"x")
+    else:
+        plan.journal.rename(plan.journal.with_name("moved"))
+        if harm == "replaced":
+            plan.journal.write_bytes(content)
+    journal.call_outcome(KEY, outcome(5))
+    journal.trial_finished(KEY, record())
+    if harm == "moved and back":
+        plan.journal.with_name("moved").rename(plan.journal)
+        assert list(read_ledger(plan.journal).records) == [KEY], "what is finished was still written"
+    with pytest.raises(JournalLost):
+        journal.check(plan.journal)
+    assert not journal.intact
+    journal.close()
+
+
+def test_a_journal_that_was_left_alone_is_whole_at_the_end(plan: RunPlan) -> None:
+    journal = start(plan)
+    journal.trial_finished(KEY, record())
+    journal.check(plan.journal)
+    assert journal.intact
     journal.close()
 
 
