@@ -143,7 +143,7 @@ def diff(
     from discovercall.evals.diff import diff_results, regressions
     from discovercall.evals.scoreboard import diff_section
     from discovercall.evals.soundness import read_sound_result
-    from discovercall.evals.summary import diff_text
+    from discovercall.evals.summary import diff_text, left_out
     from discovercall.foundation.shown import plain
 
     found = diff_results(read_sound_result(before), read_sound_result(after))
@@ -154,7 +154,8 @@ def diff(
     elif format is ReportFormat.CONCISE:
         worse = sum(change["direction"] == "worse" for change in found["metrics"])
         state = f"{worse} worse" if found["comparable"] else f"not compared: {found['reason']}"
-        typer.echo(f"{state}, {len(found['metrics'])} metrics and {len(found['flips'])} intents differ")
+        parts = [state, f"{len(found['metrics'])} metrics and {len(found['flips'])} intents differ"]
+        typer.echo(", ".join([*parts, *left_out(found)]))
     else:
         typer.echo(diff_text(found))
     if fail_on_regression and (not found["comparable"] or regressions(found, tolerance)):

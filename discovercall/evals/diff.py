@@ -2,36 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from discovercall.evals.gates import finding_count
 from discovercall.evals.rates import rounded
+from discovercall.evals.result_model import FAMILIES
 from discovercall.foundation.ecmascript import is_finite_number
 
 LOWER_IS_BETTER = frozenset({"wrongServerRate", "falseRefusalRate"})
 _COUNTS = frozenset({"n", "scenarios", "cases", "tools", "cacheable", "served", "delegated", "servedTokens"})
-_FAMILIES = ("invocation", "ergonomics", "tokens", "cache")
+_TIMES = "performance"
+_COMPARED = [family for family in FAMILIES if family != _TIMES]
 _SLACK = 1e-9
 
 
 def diff_results(baseline: Mapping[str, Any], current: Mapping[str, Any]) -> dict[str, Any]:
     """Compare two result documents.
 
-    Metrics compare only where both measured the same corpus with the same legs, and families that only one
-    of them ran are left out.
+    Metrics compare only where both measured the same corpus with the same legs. Families that only one of
+    them ran are left out and named; where that leaves none, nothing is compared.
     """
+    shared, left_out = _families(baseline, current)
     reason = _why_incomparable(baseline["provenance"], current["provenance"])
+    if reason is None and not shared:
+        reason = "no family in common"
+        if baseline.get(_TIMES) and current.get(_TIMES):
+            reason += f" but {_TIMES}, which is never compared"
     changes: list[dict[str, Any]] = []
     same = 0
     flips: list[dict[str, Any]] = []
     if reason is None:
-        before, after = dict(_metrics(baseline)), dict(_metrics(current))
+        before, after = dict(_metrics(baseline, shared)), dict(_metrics(current, shared))
         for metric in sorted(before.keys() | after.keys()):
             change = _change(metric, before.get(metric), after.get(metric))
             if change is None:
                 same += 1
-            elif _family(metric) in baseline and _family(metric) in current:
+            else:
                 changes.append(change)
         flips = list(_flips(baseline, current))
     return {
@@ -39,6 +46,7 @@ def diff_results(baseline: Mapping[str, Any], current: Mapping[str, Any]) -> dic
         "baselineCommit": baseline["provenance"]["gitCommit"],
         "comparable": reason is None,
         "reason": reason,
+        "leftOut": left_out if reason is None else [],
         "same": same,
         "metrics": changes,
         "flips": flips,
@@ -71,17 +79,27 @@ def _why_incomparable(before: Mapping[str, Any], after: Mapping[str, Any]) -> st
     return None
 
 
-def _metrics(result: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:
+def _families(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """The families that both ran, and those that one of them did; in the order of runs."""
+    ran = [sum(result.get(family) is not None for result in (before, after)) for family in _COMPARED]
+    found = list(zip(_COMPARED, ran, strict=True))
+    return [family for family, times in found if times == 2], [
+        family for family, times in found if times == 1
+    ]
+
+
+def _metrics(result: Mapping[str, Any], families: Collection[str]) -> Iterator[tuple[str, float | None]]:
     scoped = {
         "discovery": result.get("discovery"),
         "discoveryWords": (result.get("rankers") or {}).get("words"),
     }
-    for family, scopes in scoped.items():
+    for name, scopes in scoped.items() if "discovery" in families else ():
         for scope, metrics in (scopes or {}).items():
-            yield from _numbers(f"{family}.{scope}", metrics)
-    for family in _FAMILIES:
-        yield from _numbers(family, result.get(family) or {})
-    if result.get("hygiene"):
+            yield from _numbers(f"{name}.{scope}", metrics)
+    for family in families:
+        if family != "discovery":
+            yield from _numbers(family, result[family])
+    if "discovery" in families and result.get("hygiene"):
         for metric, bank in (("findings", False), ("bankFindings", True)):
             yield f"hygiene.{metric}", float(finding_count(result["hygiene"], bank=bank))
 
@@ -110,11 +128,6 @@ def _higher_is_better(metric: str) -> bool:
     if family == "tokens":
         return name.endswith(("Reduction", "Rate"))
     return name not in LOWER_IS_BETTER and family != "hygiene"
-
-
-def _family(metric: str) -> str:
-    family = metric.partition(".")[0]
-    return "discovery" if family == "discoveryWords" else family
 
 
 def _flips(baseline: Mapping[str, Any], current: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -149,12 +149,16 @@ class Flip(_Model):
 
 
 class DiffResult(_Model):
-    """What changed since the baseline; nothing is compared where `comparable` is false."""
+    """What changed since the baseline; nothing is compared where `comparable` is false.
+
+    `leftOut` names the families that only one of both ran.
+    """
 
     baselineGeneratedAt: str
     baselineCommit: str | None
     comparable: bool
     reason: str | None
+    leftOut: list[str] = []
     same: Count
     metrics: list[MetricChange]
     flips: list[Flip]

@@ -191,6 +191,8 @@ def diff_section(diff: Mapping[str, Any]) -> list[str]:
             for c in diff["metrics"]
         ]
         lines += ["", *table(("metric", "before", "now", "Δ", ""), rows, right=(1, 2, 3))]
+    if diff.get("leftOut"):
+        lines += ["", f"Not compared, for only one of both ran it: {', '.join(diff['leftOut'])}."]
     return lines
 
 

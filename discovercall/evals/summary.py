@@ -46,6 +46,12 @@ def diff_text(diff: Mapping[str, Any]) -> str:
     return "\n".join(map(plain, _changes(diff)))
 
 
+def left_out(diff: Mapping[str, Any]) -> list[str]:
+    """What a comparison does not tell, as one line; none where it tells all."""
+    names = diff.get("leftOut")
+    return [f"not compared, for only one of both ran it: {', '.join(names)}"] if names else []
+
+
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Columns of equal width, the first to the left and the others to the right."""
     lines = [header, *rows]
@@ -109,4 +115,5 @@ def _changes(diff: Mapping[str, Any] | None) -> list[str]:
         f" {flip['oldDecision']} -> {flip['newDecision']}"
         for flip in diff["flips"]
     ]
-    return lines or [f"no metric differs from {since}"]
+    lines = lines or [f"no metric differs from {since}"]
+    return [*lines, *left_out(diff)]

@@ -329,6 +329,21 @@ def test_a_run_is_compared_with_the_baseline_and_may_fail_on_a_regression(run, f
     assert "regression check skipped: the corpus differs" in other.out
 
 
+def test_runs_of_unlike_families_are_not_found_alike(run, command, tmp_path):
+    for family in ("discovery", "cache"):
+        (tmp_path / f"{family}.json").write_text(run("--format", "json", family=family).out)
+    files = [tmp_path / "discovery.json", tmp_path / "cache.json"]
+    for format in ("human", "concise", "markdown", "json"):
+        done = command("eval", "diff", *files, "--fail-on-regression", "--format", format)
+        assert done.code == 1
+        assert "no family in common" in done.out
+    out = tmp_path / "out" / "snapshots"
+    out.mkdir(parents=True)
+    files[0].rename(out / "baseline.json")
+    done = run("--out", out.parent, "--fail-on-regression", "--format", "concise", family="cache")
+    assert "regression check skipped: no family in common" in done.out
+
+
 @with_model
 def test_a_run_that_fails_on_a_regression_is_not_what_the_next_one_is_held_to(run, full, corpus, tmp_path):
     out = tmp_path / "out"

@@ -7,6 +7,8 @@ import pytest
 from discovercall.evals.corpus import load_corpus
 from discovercall.evals.diff import diff_results, regressions
 from discovercall.evals.discovery import measure_discovery
+from discovercall.evals.scoreboard import diff_section
+from discovercall.evals.summary import diff_text
 from tests.evals.corpora import CorpusFolder
 
 
@@ -91,7 +93,30 @@ def test_unlike_measurements_are_not_compared(result, path, value, reason):
 def test_a_family_that_only_one_ran_is_no_regression(result):
     other = copy.deepcopy(result)
     del other["tokens"]
-    assert diff_results(result, other)["metrics"] == []
+    found = diff_results(result, other)
+    assert found["metrics"] == []
+    assert found["leftOut"] == ["tokens"]
+    assert diff_results(other, result)["leftOut"] == ["tokens"]
+    assert "not compared, for only one of both ran it: tokens" in diff_text(found)
+    assert "Not compared, for only one of both ran it: tokens." in diff_section(found)
+    assert diff_text(diff_results(result, result)).startswith("no metric differs")
+
+
+@pytest.mark.parametrize(
+    ("performance", "reason"),
+    [
+        ({}, "no family in common"),
+        ({"performance": {"tools": 5}}, "no family in common but performance, which is never compared"),
+    ],
+)
+def test_results_without_a_family_in_common_are_not_compared(result, performance, reason):
+    members = ("generatedAt", "provenance")
+    bare = {name: result[name] for name in members}
+    calls = {**bare, "invocation": {"firstCallSuccess": 1}, **performance}
+    cache = {**bare, "cache": {"faithfulRate": 1}, **performance}
+    found = diff_results(calls, cache)
+    assert (found["comparable"], found["reason"], found["metrics"], found["same"]) == (False, reason, [], 0)
+    assert diff_text(found) == f"not compared with the baseline of {result['generatedAt']}: {reason}"
 
 
 def test_a_tolerance_is_met_by_its_very_value(result):
