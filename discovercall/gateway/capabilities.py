@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     Places = npt.NDArray[np.int64]
     Numbers = npt.NDArray[np.float64]
-    Flags = npt.NDArray[np.bool_]
 
 MIN_OF_BEST = 0.85
 MOST_ADOPTED = 2
@@ -39,19 +38,20 @@ class AffinityScale:
 
     Attributes:
         adopt: from here on a tool adopts the archetype, if it is among its best.
-        related: from here on an archetype is no decoy, for some tool is near it.
+        supplied: two affinities with the nearest tool: up to the first an archetype is not offered, from the
+            second on it is, in between in part. None: what some tool adopts is offered, the rest is not.
         none: up to here an archetype lends the tool nothing.
         full: from here on it lends its whole closeness.
     """
 
     adopt: float
-    related: float
+    supplied: tuple[float, float] | None
     none: float
     full: float
 
 
-BY_MEANING = AffinityScale(adopt=0.40, related=0.35, none=0.20, full=0.60)
-BY_WORDS = AffinityScale(adopt=0.08, related=1.0, none=0.05, full=0.20)
+BY_MEANING = AffinityScale(adopt=0.40, supplied=(0.40, 0.60), none=0.20, full=0.60)
+BY_WORDS = AffinityScale(adopt=0.08, supplied=None, none=0.05, full=0.20)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +62,13 @@ class Offer:
         adopted: shape (tools, MOST_ADOPTED); places in the bank, `NONE` where a tool adopts fewer.
         related: up to MOST_RELATED rows of shape (tools,); places of the archetypes nearest to each tool.
         strength: rows as `related`; what share of its closeness each of them lends.
-        offered: shape (archetypes,); true where some tool adopts it.
-        decoy: shape (archetypes,); true where no tool is near it.
+        supply: shape (archetypes,); how far each is offered, from 0, a decoy, to 1.
     """
 
     adopted: Places
     related: tuple[Places, ...]
     strength: tuple[Numbers, ...]
-    offered: Flags
-    decoy: Flags
+    supply: Numbers
 
     def per_tool(self, closeness: Numbers) -> Numbers:
         """What the archetypes lend each tool: the best closeness, weighed by how near the tool is."""
@@ -80,15 +78,14 @@ class Offer:
         return lent
 
     def best_offered(self, closeness: Numbers) -> float:
-        """Closeness of the best archetype that some tool adopts; 0 without any."""
-        return float(closeness[self.offered].max(initial=0.0))
+        """Closeness of the best archetype, as far as it is offered."""
+        return float((closeness * self.supply).max(initial=0.0))
 
     def best_decoy(self, closeness: Numbers) -> tuple[float, int]:
-        """Closeness and place of the best decoy; 0 and `NONE` without any."""
-        if not self.decoy.any():
-            return 0.0, NONE
-        place = int(np.where(self.decoy, closeness, -np.inf).argmax())
-        return max(0.0, float(closeness[place])), place
+        """Closeness, as far as it is not offered, and place of the best decoy; 0 and `NONE` without any."""
+        lacking = closeness * (1.0 - self.supply)
+        place = int(lacking.argmax()) if len(lacking) else NONE
+        return (float(lacking[place]), place) if place != NONE and lacking[place] > 0 else (0.0, NONE)
 
 
 def adopt(affinity: Numbers, scale: AffinityScale) -> Offer:
@@ -98,15 +95,12 @@ def adopt(affinity: Numbers, scale: AffinityScale) -> Offer:
         affinity: shape (tools, archetypes).
         scale: how it is read.
     """
-    tools, size = affinity.shape
+    size = affinity.shape[1]
     width = min(MOST_RELATED, size)
     related = np.argsort(-affinity, axis=1, kind="stable")[:, :width]
     values = np.take_along_axis(affinity, related, axis=1)
     kept = (values >= scale.adopt) & (values >= MIN_OF_BEST * values[:, :1])
     adopted = np.where(kept, related, NONE)[:, :MOST_ADOPTED]
-    offered = np.zeros(size, bool)
-    offered[adopted[adopted != NONE]] = True
-    near = affinity.max(axis=0, initial=-1.0) >= scale.related if tools else np.zeros(size, bool)
     strength = np.clip((values - scale.none) / (scale.full - scale.none), 0.0, 1.0)
     # Row by row, for reducing along a short last axis is slow.
     rows = [row for row in range(width) if strength[:, row].any()]
@@ -114,9 +108,18 @@ def adopt(affinity: Numbers, scale: AffinityScale) -> Offer:
         adopted,
         tuple(np.ascontiguousarray(related[:, row]) for row in rows),
         tuple(np.ascontiguousarray(strength[:, row]) for row in rows),
-        offered,
-        ~(offered | near),
+        _supply(affinity, adopted, scale),
     )
+
+
+def _supply(affinity: Numbers, adopted: Places, scale: AffinityScale) -> Numbers:
+    if scale.supplied is None or not len(affinity):
+        supply = np.zeros(affinity.shape[1])
+        supply[adopted[adopted != NONE]] = 1.0
+        return supply
+    low, high = scale.supplied
+    offered: Numbers = np.clip((affinity.max(axis=0) - low) / (high - low), 0.0, 1.0)
+    return offered
 
 
 class _Grouped:

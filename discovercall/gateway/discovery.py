@@ -1,7 +1,6 @@
 """The better search: words, meaning, capabilities and cues weighed into one score, and a calibrated refusal.
 
-No constant comes from a case of the committed corpus; see docs/gateway.md for what each does and on what
-it was measured.
+See docs/gateway.md for what each constant does and on what it was chosen.
 """
 
 from __future__ import annotations
@@ -49,13 +48,13 @@ AMBIGUOUS_GAP = 0.04
 HIGH_GAP = 0.08
 HIGH_MARGIN = 0.05
 W_EXEMPLAR_WORDS = 0.5
-REFUSE_MARGIN = -0.06
+REFUSE_MARGIN = -0.10
 REFUSE_MARGIN_WORDS = -0.10
 ENOUGH_WORDS = 0.15
 """Closeness by words that stands in for a word in common."""
 SURE_COVERAGE = 0.6
 """Share of a request's words in one tool from which on it is not refused, where only words count."""
-SURE_MISSING = -0.10
+SURE_MISSING = -0.15
 """Below this margin the broker also says which capability it believes was asked for."""
 OWN_TEXT_TOOLS = 256
 """Tools whose own texts are compared one by one; the others keep the mean of theirs."""
