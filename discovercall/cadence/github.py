@@ -30,7 +30,7 @@ from discovercall.cadence.problems import (
     GitHubProblem,
     missing_scope,
     text_of,
-    unfinished,
+    unanswered,
 )
 from discovercall.foundation.errors import InputError
 
@@ -364,7 +364,7 @@ class GitHub:
                 f"GitHub's rate limit lasts too long to {doing}",
                 fix="run the same command again later: nothing was written",
             )
-        return unfinished(doing, failure.message)
+        return unanswered(doing, failure.message)
 
     def _try_read(self, request: Callable[[], T]) -> T:
         for tried in range(1, READ_TRIES + 1):

@@ -182,6 +182,15 @@ def unfinished(doing: str, github_says: str) -> GitHubProblem:
     )
 
 
+def unanswered(doing: str, github_says: str) -> GitHubProblem:
+    """M7, of a read."""
+    return GitHubProblem(
+        "M7",
+        f"GitHub gave no usable answer to the request to {doing} ({github_says})",
+        fix="run the same command again: it looks first at what is there",
+    )
+
+
 def explain_write(failure: Failure, *, doing: str, permission: str, branch: str) -> GitHubProblem:
     """The message for a write that GitHub answered with an error.
 

@@ -84,6 +84,7 @@ def test_the_first_answer_already(answering: Callable[[bytes], str], waits: Wait
     client = GitHub(access, Surroundings(lambda: 1e6, waits.slept.append, waits.said.append))
     with pytest.raises(GitHubProblem, match="no answer that can be read") as refusal:
         client.repository()
+    assert "nothing made" not in str(refusal.value)
     assert refusal.value.number == "M7"
     assert len(waits.slept) == READ_TRIES - 1
 
