@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hmac
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -22,6 +23,10 @@ from discovercall.gateway.wire import HangResponse, ResetResponse, StalledBodyRe
 
 PREFIX = "/api/v1"
 MAX_BODY_BYTES = 8 * 2**20
+BODY_LIMIT_S = 30.0
+_DISCARDED_BYTES = 2**20
+_DISCARD_LIMIT_S = 1.0
+_NAME_CHARACTERS = 256
 _PATHS: dict[Operation, str] = {
     "search": "/search",
     "inspect": "/tools/by-ids",
@@ -63,23 +68,22 @@ class HttpFace:
         return endpoint
 
     async def _answer(self, operation: Operation, request: Request) -> Response:
+        if not self._is_authorized(request):
+            return await self._turned_away(operation, request)
         try:
             body = await _body(request)
         except _Refused as refused:
             return self._response(refused.reply)
         tool_id = request.query_params.get("tool_id") if operation == "execute" else None
-        authorized = self._is_authorized(request)
-        effect = self._faults.strike(operation, body, tool_id) if authorized else None
+        effect = self._faults.strike(operation, body, tool_id)
         self._journal.arrived(
             operation=operation,
-            session_id=body.get("session_id") if isinstance(body, dict) else None,
-            tool_id=tool_id,
+            session_id=_bounded(body.get("session_id")) if isinstance(body, dict) else None,
+            tool_id=_bounded(tool_id),
             parameters_sha256=_parameters_digest(body) if operation == "execute" else None,
-            authorized=authorized,
+            authorized=True,
             fault=_named(effect),
         )
-        if not authorized:
-            return self._response(failure(401, "the Authorization header has no valid bearer key"))
         effect = effect or Effect()
         await pause(effect.latency_ms / 1000, self.stopping.wait)
         if effect.reset:
@@ -87,6 +91,21 @@ class HttpFace:
         if effect.hang_s is not None:
             return HangResponse(effect.hang_s, self.stopping)
         return self._response(await self._reply(operation, tool_id, body, effect), effect)
+
+    async def _turned_away(self, operation: Operation, request: Request) -> Response:
+        """The answer to a client without the key: nothing that it says is looked at or kept."""
+        self._journal.turned_away(
+            operation=operation,
+            session_id=None,
+            tool_id=None,
+            parameters_sha256=None,
+            authorized=False,
+            fault=None,
+        )
+        await _discard(request)
+        response = self._response(failure(401, "the Authorization header has no valid bearer key"))
+        response.headers["connection"] = "close"  # what is still to come of the body is not waited for
+        return response
 
     async def _reply(self, operation: Operation, tool_id: str | None, body: Any, effect: Effect) -> Reply:
         status = effect.status or (429 if effect.retry_after is not None else None)
@@ -147,16 +166,35 @@ class _Refused(Exception):
 async def _body(request: Request) -> Any:
     data = bytearray()
     try:
-        async for chunk in request.stream():
-            data += chunk
-            if len(data) > MAX_BODY_BYTES:
-                raise _Refused(413, f"the body is over {MAX_BODY_BYTES} bytes")
+        async with asyncio.timeout(BODY_LIMIT_S):
+            async for chunk in request.stream():
+                data += chunk
+                if len(data) > MAX_BODY_BYTES:
+                    raise _Refused(413, f"the body is over {MAX_BODY_BYTES} bytes")
+    except TimeoutError:
+        raise _Refused(408, f"the body did not arrive within {BODY_LIMIT_S:g} s") from None
     except ClientDisconnect:
         raise _Refused(400, "the body was cut off") from None
     try:
         return decode(bytes(data))
     except JsonError as error:
         raise _Refused(400, f"the body is not JSON ({error})") from None
+
+
+async def _discard(request: Request) -> None:
+    """Take a small body off the wire, for a connection closed over unread bytes can lose the answer."""
+    seen = 0
+    with contextlib.suppress(TimeoutError, ClientDisconnect):
+        async with asyncio.timeout(_DISCARD_LIMIT_S):
+            async for chunk in request.stream():
+                seen += len(chunk)
+                if seen > _DISCARDED_BYTES:
+                    return
+
+
+def _bounded(text: Any) -> str | None:
+    """A name as the journal keeps it; what is no text is not kept."""
+    return text[:_NAME_CHARACTERS] if isinstance(text, str) else None
 
 
 def _parameters_digest(body: Any) -> str | None:

@@ -9,6 +9,8 @@ from discovercall.foundation.ecma_json import compact_bytes
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.jsonl import AppendFile
 
+MAX_TURNED_AWAY = 1000
+
 
 class RequestJournal:
     """Numbers requests and, where a file is given, appends a line for each before it is answered.
@@ -22,6 +24,7 @@ class RequestJournal:
 
     def __init__(self, path: Path | None = None) -> None:
         self._sequence = 0
+        self._turned_away = 0
         self._file = _open(path) if path else None
 
     def arrived(self, **members: Any) -> int:
@@ -29,6 +32,14 @@ class RequestJournal:
         self._sequence += 1
         if self._file:
             self._file.append(compact_bytes({"seq": self._sequence, **members}) + b"\n", sync=False)
+        return self._sequence
+
+    def turned_away(self, **members: Any) -> int:
+        """Record a request without the key; only the first get a line, for strangers must not fill the disk."""
+        self._turned_away += 1
+        if self._turned_away <= MAX_TURNED_AWAY:
+            return self.arrived(**members)
+        self._sequence += 1
         return self._sequence
 
     def close(self) -> None:
