@@ -101,6 +101,7 @@ def run(
     ] = False,
 ) -> None:
     """Run a lane: discover, select, inspect, parameterize and, with --execute, call."""
+    from discovercall.cli.sandbox import gateway_definition_sha256
     from discovercall.contract.options import RunOptions, prepare_run
     from discovercall.foundation.revision import installed_revision
 
@@ -132,6 +133,7 @@ def run(
         allow_tracked_output=allow_tracked_output,
         sandbox=sandbox,
         gateway=gateway,
+        api_definition_sha256=gateway_definition_sha256(gateway, os.environ) if gateway is not None else None,
         resume=resume,
     )
     prepared = prepare_run(options, os.environ, installed_revision())

@@ -33,6 +33,7 @@ class RunOptions:
     Args:
         lanes: one or more; several go through each trial on one discovery.
         gateway: configuration of MCP servers that the embedded gateway stands in front of.
+        api_definition_sha256: digest of that configuration and of its index, for the plan.
     """
 
     lanes: tuple[LaneOptions, ...]
@@ -53,6 +54,7 @@ class RunOptions:
     allow_tracked_output: bool = False
     sandbox: bool = False
     gateway: Path | None = None
+    api_definition_sha256: str | None = None
     resume: bool = False
 
 
@@ -143,6 +145,7 @@ def _plan(
         max_billed_calls=planned_calls if options.max_billed_calls is None else options.max_billed_calls,
         max_credits=options.max_credits,
         journal=_journal(options.lanes),
+        api_definition_sha256=options.api_definition_sha256,
     )
 
 

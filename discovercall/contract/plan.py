@@ -54,6 +54,8 @@ class RunPlan:
         max_billed_calls: calls that may be sent in the whole run, over all lanes.
         max_credits: what the calls may cost together, where the API reports prices; None for no limit.
         journal: the run's spend ledger.
+        api_definition_sha256: digest of what stands behind the API where the address does not tell; None
+            where it does.
     """
 
     task_set: TaskSet
@@ -67,6 +69,7 @@ class RunPlan:
     max_billed_calls: int
     max_credits: float | None
     journal: Path
+    api_definition_sha256: str | None = None
 
     def planned_trials(self) -> Iterator[PlannedTrial]:
         """All trials in plan order: by task, then by trial."""
@@ -81,7 +84,7 @@ class RunPlan:
 
     def header(self) -> dict[str, Any]:
         """All but the spend limits as a plain object; runs with equal headers measure the same."""
-        return {
+        header: dict[str, Any] = {
             "task_set_sha256": self.task_set.sha256,
             "tasks": [task.id for task in self.task_set.tasks],
             "trials": self.trials,
@@ -103,6 +106,9 @@ class RunPlan:
                 for lane in self.lanes
             ],
         }
+        if self.api_definition_sha256 is not None:  # left out otherwise: older plans keep their digests
+            header["api_definition_sha256"] = self.api_definition_sha256
+        return header
 
     def limits(self) -> dict[str, Any]:
         """The spend limits as a plain object; a resumed run may have others."""
