@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -65,13 +66,28 @@ class ResultFolder:
         """
         stamp = str(result["generatedAt"])[:19].replace("-", "").replace(":", "") + "Z"
         data = to_bytes(result)
-        written = {self.baseline.parent / f"run-{stamp}.json": data}
-        if as_baseline:
-            written[self.baseline] = data
-            written[self.scoreboard] = scoreboard(result).encode()
-        for path, content in written.items():
+        replaced = {self.baseline: data, self.scoreboard: scoreboard(result).encode()} if as_baseline else {}
+        written = [_write_new(self.baseline.parent, f"run-{stamp}", data)]
+        for path, content in replaced.items():
             write_atomic(path, content, mode=_MODE)
-        return list(written)
+        return [*written, *replaced]
+
+
+def _write_new(folder: Path, stem: str, data: bytes) -> Path:
+    """Write a file of its own: runs may end in the same second, also in two processes."""
+    for number in count(1):
+        path = folder / (f"{stem}.json" if number == 1 else f"{stem}-{number}.json")
+        try:
+            path.touch(exist_ok=False)
+        except FileExistsError:
+            continue
+        try:
+            write_atomic(path, data, mode=_MODE)
+        except BaseException:
+            path.unlink()
+            raise
+        return path
+    raise AssertionError("count never ends")
 
 
 def default_folder(start: Path) -> ResultFolder | None:

@@ -12,6 +12,7 @@ from discovercall.evals.fixture import first_problem
 from discovercall.gateway.catalog import World, split_tool_ref
 from discovercall.gateway.operations import definitions
 from discovercall.gateway.truncation import BUDGET
+from discovercall.gateway.wording import TIME_LIMIT
 from discovercall.gateway.words import FUNCTION_WORDS
 
 Perform = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
@@ -19,7 +20,7 @@ Perform = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 
 LOST = frozenset({"TOOL_NOT_FOUND", "CONFIG_ERROR"})
 """Errors that the next step of an answer must never lead to."""
-SETTINGS = frozenset({BUDGET, "timeouts.callTool"})
+SETTINGS = frozenset({BUDGET, TIME_LIMIT})
 """Dotted names of settings, which instructions may name beside references."""
 _REFERENCE = re.compile(r"(?<![\w./-])([A-Za-z_][\w-]+(?:\.[\w-]+)+)(?![\w/])")
 _SERVER = re.compile(r"\b[Ss]ervers?\s+[`'\"]?([\w-]+)")

@@ -19,7 +19,6 @@ from discovercall.gateway.settings import BrokerSettings
 SECRET = "fixture-key-7Q2xW9"  # noqa: S105 - opens nothing; it must not come out
 # A late answer comes after the time for discovery and before that for calls.
 SETTINGS = BrokerSettings(call_timeout_ms=20, discovery_timeout_ms=5, max_result_bytes=4096)
-TIME_LIMIT = "timeouts.callTool"
 BrokerFactory = Callable[[World, FixtureDownstream, BrokerSettings, tuple[str, ...]], BrokerLike]
 
 

@@ -46,7 +46,7 @@ def _tokens(found: Mapping[str, Any]) -> list[str]:
         "## Token economy",
         "",
         f"At the start an agent reads {whole(found['brokerStartup'])} tokens instead of"
-        f" {whole(found['directStartup'])}: {percent(found['startupReduction'])} less. Estimated as"
+        f" {whole(found['directStartup'])}: {_saved(found['startupReduction'])}. Estimated as"
         f" {found['estimator']}.",
         "",
     ]
@@ -83,6 +83,10 @@ def _tokens(found: Mapping[str, Any]) -> list[str]:
     ]  # fmt: skip
     header = ("catalog", "all tools given", "broker", "less", "a search's answer")
     return [*lines, "", *table(header, growth, right=(1, 2, 3, 4))]
+
+
+def _saved(share: float | None) -> str:
+    return f"{percent(-share)} more" if share is not None and share < 0 else f"{percent(share)} less"
 
 
 def _performance(found: Mapping[str, Any]) -> list[str]:

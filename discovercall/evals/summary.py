@@ -7,6 +7,7 @@ from typing import Any
 
 from discovercall.evals.scoreboard import RANKERS, SCOPES, verdict_line
 from discovercall.evals.shown import DASH, interval, percent, signed, three
+from discovercall.foundation.ecmascript import is_finite_number
 from discovercall.foundation.shown import plain
 
 
@@ -28,8 +29,9 @@ def human(result: Mapping[str, Any]) -> str:
     if result.get("heldOut"):
         lines += _discovery(result["heldOut"]["rankers"], f"Set aside ({result['heldOut']['n']} intents)")
     for family in ("invocation", "ergonomics", "tokens", "cache"):
-        if result.get(family):
-            lines += [family.title(), *_rates(result[family]), ""]
+        rates = _rates(result.get(family) or {})
+        if rates:
+            lines += [family.title(), *rates, ""]
     lines += [
         f"warning: {f['intent']}: {f['issue']}" for f in (result.get("hygiene") or {}).get("findings", ())
     ]
@@ -95,8 +97,10 @@ def _rates(found: Mapping[str, Any]) -> list[str]:
 
 
 def _is_share(name: str, value: Any) -> bool:
-    shown = value is None or (isinstance(value, float) and 0 <= value <= 1)
-    return shown and name.endswith(("Rate", "Success", "Reduction", "Clarity"))
+    # Rates of nought and one are integers in JSON, and what costs more than it saves is a negative reduction.
+    return (value is None or is_finite_number(value)) and name.endswith(
+        ("Rate", "Success", "Reduction", "Clarity")
+    )
 
 
 def _changes(diff: Mapping[str, Any] | None) -> list[str]:

@@ -106,5 +106,5 @@ def test_an_error_may_repeat_what_was_asked_for_and_nothing_else():
 
 
 def test_settings_commands_and_versions_are_no_references():
-    text = "Raise timeouts.callTool (0.5 s), see gateway/index.md and run `discovercall gateway index`."
+    text = "Raise timeouts.call_ms (0.5 s), see gateway/index.md and run `discovercall gateway index`."
     assert GROUNDS.faults(USE | {"agentInstruction": text}, None) == []

@@ -97,6 +97,29 @@ def test_a_set_aside_block_and_a_comparison_are_shown(result):
     )
 
 
+@pytest.mark.parametrize(("value", "shown"), [(0, "0.0%"), (1, "100.0%"), (0.5, "50.0%"), (None, "–")])
+def test_the_screen_shows_rates_of_nought_and_one(result, value, shown):
+    """A stored result has them as integers."""
+    result["invocation"]["repairSuccess"] = value
+    lines = [line.split() for line in human(result).splitlines()]
+    assert ["repairSuccess", shown] in lines
+    rates = [name for family in ("invocation", "ergonomics", "cache") for name in result[family]["intervals"]]
+    assert not set(rates) - {line[0] for line in lines if line}
+
+
+def test_what_the_broker_costs_more_is_shown_and_called_more(result):
+    result["tokens"]["startupReduction"] = -0.198
+    assert ["startupReduction", "-19.8%"] in [line.split() for line in human(result).splitlines()]
+    assert ": 19.8% more. Estimated" in scoreboard(result)
+    result["tokens"]["startupReduction"] = 0
+    assert ": 0.0% less. Estimated" in scoreboard(result)
+
+
+def test_a_family_without_any_rate_has_no_heading(result):
+    result["tokens"] = {}
+    assert "Tokens" not in human(result)
+
+
 def test_everything_skipped_is_in_the_verdict(result):
     result["skipped"] = [{"what": "semantic leg", "reason": "a"}, {"what": "parity", "reason": "b"}]
     assert verdict_line(result) == "pass (semantic leg skipped: a; parity skipped: b)"
