@@ -15,6 +15,7 @@ from discovercall.gateway.cache import BrokerLike
 from discovercall.gateway.catalog import World
 from discovercall.gateway.operations import carry_out
 from discovercall.gateway.settings import BrokerSettings
+from discovercall.gateway.wording import TIME_LIMIT
 
 SECRET = "fixture-key-7Q2xW9"  # noqa: S105 - opens nothing; it must not come out
 # A late answer comes after the time for discovery and before that for calls.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from discovercall.foundation.ecma_json import compact
 from discovercall.foundation.redaction import Redactor
 from discovercall.gateway import wording
 from discovercall.gateway.arguments import check_arguments
@@ -148,7 +149,7 @@ class Caller:
                 return self._error("AUTH_UNAVAILABLE", message, wording.AUTH, **about)
             case CallTimeoutError():
                 limit = self._settings.call_timeout_ms
-                message = f"{tool_ref} did not answer within timeouts.callTool ({limit} ms)."
+                message = f"{tool_ref} did not answer within {wording.TIME_LIMIT} ({limit} ms)."
                 return self._error("DOWNSTREAM_CALL_FAILED", message, wording.timed_out(limit), **about)
             case TransportLostError():
                 return self._error(
@@ -167,7 +168,10 @@ class Caller:
     ) -> CallResult | Failure:
         text = "\n".join(result.text)
         if result.is_error:
-            told = bound(self._redact(text) or "no message", 2000).value
+            said = text
+            if not text.strip() and result.structured is not None:
+                said = compact(result.structured)
+            told = bound(self._redact(said) or "no message", 2000).value
             return Failure(
                 self._error(
                     "DOWNSTREAM_CALL_FAILED",

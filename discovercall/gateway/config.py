@@ -146,6 +146,8 @@ def load_config(path: Path, environment: Mapping[str, str]) -> GatewayConfig:
         value = tomllib.loads(text.removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"not valid TOML ({error})", where=str(path)) from None
+    except RecursionError:
+        raise InputError("nested too deeply", where=str(path)) from None
     file = check(_File, value, str(path))
     folder = path.resolve().parent
     servers = tuple(

@@ -35,7 +35,7 @@ class RequestJournal:
         return self._sequence
 
     def turned_away(self, **members: Any) -> int:
-        """Record a request without the key; only the first get a line, for strangers must not fill the disk."""
+        """Record a request without the key; only the first get a line, so that the disk can't be filled."""
         self._turned_away += 1
         if self._turned_away <= MAX_TURNED_AWAY:
             return self.arrived(**members)

@@ -8,7 +8,7 @@ from typing import Any
 from discovercall.foundation.ecma_json import compact_bytes
 
 MIN_BYTES = 16
-BUDGET = "budgets.callTool.maxResultBytes"
+BUDGET = "budgets.max_result_bytes"
 _ADVICE = "Narrow the call (filter, page, fewer fields) to see the rest."
 
 

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 
 INDEX_COMMAND = "discovercall gateway index"
 DIAGNOSTIC_COMMAND = "discovercall doctor"
+TIME_LIMIT = "timeouts.call_ms"
+"""The setting of the configuration, as BUDGET in `truncation` is."""
 
 USE_FAST = (
     "Fill in the placeholders of recommendedCall and run callTool with it. If a field of the schema is "
@@ -109,7 +111,7 @@ def transport_lost(server_id: str, read_only: bool) -> str:
 def timed_out(limit_ms: int) -> str:
     """After the broker's own limit ran out."""
     return (
-        f"The broker's own limit timeouts.callTool ({limit_ms} ms) ended the call. Do not resend it "
+        f"The broker's own limit {TIME_LIMIT} ({limit_ms} ms) ended the call. Do not resend it "
         f"unchanged: "
         "narrow the call so that it finishes sooner, or have the limit raised. It may still have "
         "taken effect, "

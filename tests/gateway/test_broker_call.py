@@ -185,7 +185,7 @@ def test_own_time_limit_is_named_and_not_retryable(downstream):
         "DOWNSTREAM_CALL_FAILED", False, {"when": "never"}
     )  # fmt: skip
     for place in (error["message"], error["agentInstruction"]):
-        assert "timeouts.callTool" in place
+        assert "timeouts.call_ms" in place
         assert "1234 ms" in place
 
 
@@ -193,6 +193,8 @@ def test_own_time_limit_is_named_and_not_retryable(downstream):
     "answer",
     [
         lambda arguments: DownstreamResult(text=("disk full",), is_error=True),
+        lambda arguments: DownstreamResult(structured={"why": "disk full"}, is_error=True),
+        lambda arguments: DownstreamResult(text=("",), structured={"why": "disk full"}, is_error=True),
         raising(CallRefusedError("disk full")),
     ],
 )

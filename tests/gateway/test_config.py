@@ -8,6 +8,8 @@ from discovercall.foundation.errors import InputError
 from discovercall.gateway.config import load_config
 from discovercall.gateway.index_file import IndexFile, read_index, write_index
 from discovercall.gateway.store import Catalog, CatalogUnreadableError
+from discovercall.gateway.truncation import BUDGET, bound
+from discovercall.gateway.wording import TIME_LIMIT, timed_out
 from tests.gateway.worlds import world
 
 FULL = """
@@ -152,3 +154,16 @@ def test_store():
     assert catalog.stats(0).to_json() == {
         "configuredServers": 6, "indexedTools": 10, "freshTools": 10, "staleTools": 0
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["x = " + "[" * 50_000, "x = " + "{a=" * 2000 + "1" + "}" * 2000])
+def test_deep_nesting_is_one_line(tmp_path, text):
+    with pytest.raises(InputError, match=r"gateway\.toml: nested too deeply"):
+        load(tmp_path, text)
+
+
+def test_messages_name_settings_that_there_are(tmp_path):
+    for name, text in ((TIME_LIMIT, timed_out(5)), (BUDGET, bound("x" * 99, 20).notice)):
+        table, _, key = name.partition(".")
+        assert f"{name} " in text
+        load(tmp_path, f"[{table}]\n{key} = 5\n")

@@ -150,7 +150,7 @@ def test_own_time_limit(tmp_path, desk):
     assert time.monotonic() - started < 30
     assembly.broker.close()
     assert (error["type"], error["retryable"]) == ("DOWNSTREAM_CALL_FAILED", False)
-    assert "timeouts.callTool (8000 ms)" in error["message"]
+    assert "timeouts.call_ms (8000 ms)" in error["message"]
 
 
 def test_slow_call_outlives_the_discovery_limit(tmp_path, desk):
