@@ -100,7 +100,7 @@ def becomes_baseline(result: Mapping[str, Any], *, all_families: bool, passed: b
     """Whether a run replaces the baseline: a full one that passes, or when told to.
 
     A run without the model measures less than one with it, and so never replaces it unasked. Nor does one
-    that no gate was held to, for nothing says that it is any good.
+    without a gate, or with a gate that no case was held to, for nothing says that it is as good.
 
     Args:
         result: the result document.
@@ -109,5 +109,5 @@ def becomes_baseline(result: Mapping[str, Any], *, all_families: bool, passed: b
         forced: whether it was asked for in so many words.
     """
     complete = all_families and result["provenance"]["semanticRan"]
-    gated = any(gate["pass"] for gate in result["gates"])
-    return forced or (complete and passed and gated and result["verdict"] == "pass")
+    held = bool(result["gates"]) and all(gate["pass"] for gate in result["gates"])
+    return forced or (complete and passed and held and result["verdict"] == "pass")

@@ -48,12 +48,12 @@ def evaluate_gates(
     families: Collection[str],
     semantic_skipped: str | None,
 ) -> list[Gate]:
-    """One gate per bound of a family that ran, in the order of the bounds.
+    """One gate per bound of a family that was asked for, in the order of the bounds.
 
     Args:
         thresholds: the bounds; None gates nothing.
         result: the result document so far.
-        families: those that ran.
+        families: those asked for; one that the corpus has no case of leaves its gates open.
         semantic_skipped: why the model took no part; None where it did.
     """
     bounds = thresholds.bounds if thresholds else ()
@@ -76,11 +76,13 @@ def unheld(gates: Sequence[Gate]) -> list[dict[str, str]]:
 
 
 def measured(bound: Bound, result: Mapping[str, Any]) -> float | None:
-    """What a result says of a bound's metric; None where no case applied.
+    """What a result says of a bound's metric; None where no case applied, or there is none of its family.
 
     Raises:
         KeyError: the result does not know the metric.
     """
+    if result.get("rankers" if bound.family == "discoveryWords" else bound.family) is None:
+        return None
     if bound.family == "hygiene":
         return float(finding_count(result["hygiene"], bank=bound.metric == "bankFindings"))
     if bound.family == "discoveryWords":

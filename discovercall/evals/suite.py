@@ -84,7 +84,7 @@ def run_suite(plan: Plan) -> dict[str, Any]:
     if parity_skipped:
         skipped.append({"what": "parity", "reason": parity_skipped})
     result = canonical(result)
-    gates = evaluate_gates(plan.corpus.thresholds, result, families, plan.leg.skip_reason)
+    gates = evaluate_gates(plan.corpus.thresholds, result, plan.families, plan.leg.skip_reason)
     result |= {
         "provenance": made,
         "gates": [gate.document() for gate in gates],

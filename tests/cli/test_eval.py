@@ -377,6 +377,18 @@ def test_gates_that_no_case_is_held_to_qualify_the_verdict(run, corpus, tmp_path
     assert run("--format", "concise").out.endswith("gates 0/0\n")
 
 
+def test_gates_of_a_family_without_cases_qualify_the_verdict(run, command, corpus, tmp_path):
+    corpus.thresholds["invocation"] = {"repairSuccessMin": 1.0}
+    corpus.scenarios = []
+    corpus.write()
+    done = run("--out", tmp_path / "out", family="invocation")
+    assert "invocation skipped: the corpus has no case of it; " in done.out
+    assert "; 1 of 1 gates skipped: no cases for invocation.repairSuccess) · gates 0/0" in done.out
+    (name,) = snapshots(tmp_path / "out")
+    path = tmp_path / "out" / "snapshots" / name
+    assert command("eval", "diff", path, path).code == 0  # and what was written bears itself out
+
+
 @pytest.mark.parametrize("place", ["report", "diff", "ratchet", "run"])
 def test_a_result_that_contradicts_itself_is_exit_2_wherever_it_is_read(
     run, command, corpus, tmp_path, place

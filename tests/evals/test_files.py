@@ -25,9 +25,11 @@ def test_only_a_full_run_with_the_model_that_passes_or_a_word_replaces_the_basel
     assert becomes_baseline(result, all_families=whole, passed=passed, forced=forced) is expected
 
 
-@pytest.mark.parametrize("gates", [[], [{"pass": False, "skipped": True}]])
+@pytest.mark.parametrize(
+    "gates", [[], [{"pass": False, "skipped": True}], [{"pass": True}, {"pass": False, "skipped": True}]]
+)
 @pytest.mark.parametrize("forced", [True, False])
-def test_a_run_that_no_gate_was_held_to_is_no_baseline_unasked(gates, forced):
+def test_a_run_with_a_gate_that_nothing_was_held_to_is_no_baseline_unasked(gates, forced):
     result = {"verdict": "pass", "provenance": {"semanticRan": True}, "gates": gates}
     assert becomes_baseline(result, all_families=True, passed=True, forced=forced) is forced
 
