@@ -92,7 +92,7 @@ class Runner:
         self._lane_trials: dict[asyncio.Task[None], LaneTrial] = {}
         self._reserved: set[TrialKey] = set()
         self._stopping = False
-        self._limit_reached = False
+        self._limit_reached: str | None = None
 
     @property
     def complete(self) -> bool:
@@ -118,14 +118,13 @@ class Runner:
             DiscovercallError: the API refused the key, or the journal can't be written.
         """
         failure: BaseException | None = None
-        limit: SpendLimitError | None = None
         try:
             while self._start_trials() or self._running:
                 done, self._running = await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
                 for task in done:
                     failed = None if task.cancelled() else task.exception()
                     if isinstance(failed, SpendLimitError):
-                        limit, self._limit_reached = failed, True
+                        self._limit_reached = failed.what
                     elif failed is not None and failure is None:
                         failure = failed
                         self.stop()
@@ -138,16 +137,15 @@ class Runner:
             await asyncio.gather(*self._running, return_exceptions=True)
         if failure is not None:
             raise failure
-        if self._limit_reached and not self._stopping:
-            what = limit.what if limit is not None else self.state.spend.limit_reached()
+        if self._limit_reached is not None and not self._stopping:
             raise SpendLimitError(
-                what, fix="what is finished is kept; continue with --resume and a higher limit"
+                self._limit_reached, fix="what is finished is kept; continue with --resume and a higher limit"
             )
 
     def _start_trials(self) -> bool:
         """Fill the free places; false when nothing was started."""
         before = len(self._running)
-        while not self._stopping and not self._limit_reached and len(self._running) < self._concurrency:
+        while not self._stopping and self._limit_reached is None and len(self._running) < self._concurrency:
             planned = next(self._queue, None)
             if planned is None:
                 break
@@ -157,7 +155,8 @@ class Runner:
             keys = {self._key(lane, planned) for lane in lanes} if self.plan.execute else set()
             if self.plan.execute and not self.state.spend.has_room_for(self._reserved, keys):
                 self._queue = itertools.chain([planned], self._queue)
-                self._limit_reached = not self._running
+                if not self._running:
+                    self._limit_reached = self.state.spend.limit_reached(len(keys))
                 break
             self._reserved |= keys
             self._running.add(asyncio.create_task(self._run_planned(planned, lanes)))

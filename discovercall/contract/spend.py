@@ -57,11 +57,18 @@ class Spend:
             return not reserved and not self._unsettled
         return self.reckoned_credits + under_way * self.dearest <= self.max_credits
 
-    def limit_reached(self) -> str:
-        """Which limit leaves no room, in words."""
-        if self.max_credits is not None and len(self.billed) < self.max_calls:
-            return f"the limit of {self.max_credits:g} credits is reached"
-        return f"the limit of {self.max_calls} billed calls is reached"
+    def limit_reached(self, lanes: int = 1) -> str:
+        """Which limit leaves no room for a trial, in words.
+
+        Args:
+            lanes: calls that the trial may make.
+        """
+        left = self.max_calls - len(self.billed)
+        if left >= lanes and self.max_credits is not None:
+            return self._credits_reached(self.reckoned_credits, lanes * (self.dearest or 0), lanes)
+        if left <= 0:
+            return f"the limit of {self.max_calls} billed calls is reached"
+        return f"the limit of {self.max_calls} billed calls leaves {left}, too few for {_trial(lanes)}"
 
     def check(self, price: float | None) -> None:
         """Refuse a call that would exceed a limit.
@@ -75,9 +82,18 @@ class Spend:
         if len(self.billed) >= self.max_calls:
             raise SpendLimitError(f"the limit of {self.max_calls} billed calls is reached")
         dearest = max(self.dearest or 0, price or 0)
-        total = self._reckoned(dearest) + (dearest if price is None else price)
-        if self.max_credits is not None and total > self.max_credits:
-            raise SpendLimitError(f"the limit of {self.max_credits:g} credits is reached")
+        spent, needed = self._reckoned(dearest), dearest if price is None else price
+        if self.max_credits is not None and spent + needed > self.max_credits:
+            raise SpendLimitError(self._credits_reached(spent, needed, 1))
+
+    def _credits_reached(self, spent: float, needed: float, lanes: int) -> str:
+        limit = self.max_credits or 0
+        said = f"the limit of {limit:g} credits"
+        what = f"{said} is reached"
+        if spent < limit:
+            what = f"{said} leaves {limit - spent:g}, too few for {_trial(lanes)}, reckoned at {needed:g}"
+        unknown = len(self.billed - self.credits.keys())
+        return f"{what} ({unknown} of unknown cost counted as the dearest)" if unknown else what
 
     def commit(self, key: TrialKey, price: float | None) -> None:
         """A call is about to leave."""
@@ -103,6 +119,10 @@ class Spend:
 
     def _reckoned(self, dearest: float) -> float:
         return self.known_credits + len(self.billed - self.credits.keys()) * dearest
+
+
+def _trial(lanes: int) -> str:
+    return "another call" if lanes == 1 else f"a trial of {lanes} lanes"
 
 
 def credit_amount(value: object) -> float | None:

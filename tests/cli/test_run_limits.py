@@ -48,8 +48,15 @@ def test_failed_calls_count_for_they_may_have_been_billed(bench):
     assert [r["error"]["reason_code"] for r in bench.records()] == ["http_500", "http_500"]
 
 
-@pytest.mark.parametrize(("limit", "trials"), [(1, 0), (3, 1)])
-def test_a_trial_starts_only_where_all_its_lanes_may_call(bench, limit, trials):
+@pytest.mark.parametrize(
+    ("limit", "trials", "told"),
+    [
+        (1, 0, "the limit of 1 billed calls leaves 1, too few for a trial of 2 lanes; "),
+        (2, 1, "the limit of 2 billed calls is reached; "),
+        (3, 1, "the limit of 3 billed calls leaves 1, too few for a trial of 2 lanes; "),
+    ],
+)
+def test_a_trial_starts_only_where_all_its_lanes_may_call(bench, limit, trials, told):
     bench.use_tasks(task("t1"), task("t2"))
     lanes = bench.folder / "lanes.toml"
     lanes.write_text(
@@ -62,6 +69,7 @@ def test_a_trial_starts_only_where_all_its_lanes_may_call(bench, limit, trials):
     own = dict.fromkeys(("model", "lane", "adapter", "adapter_env", "adapter_revision", "output"))
     done = bench.run(**own, lanes=lanes, out=bench.folder, max_billed_calls=limit)
     assert done.code == 3, done
+    assert last_line(done).startswith(f"discovercall: {told}")
     assert bench.api.count("call") == 2 * trials
     assert bench.api.count("discover") == trials
     for name in ("current-model", "pinned-model"):

@@ -76,6 +76,51 @@ def test_a_call_that_names_a_new_highest_price_raises_what_unknown_ones_count() 
         spend.check(18)
 
 
+@pytest.mark.parametrize(
+    ("calls", "credits", "costs", "lanes", "told"),
+    [
+        (2, None, [1, 1], 2, "the limit of 2 billed calls is reached"),
+        (3, None, [1, 1], 2, "the limit of 3 billed calls leaves 1, too few for a trial of 2 lanes"),
+        (3, 99, [1, 1], 2, "the limit of 3 billed calls leaves 1, too few for a trial of 2 lanes"),
+        (9, 20, [10, 10], 1, "the limit of 20 credits is reached"),
+        (9, 20, [10, 20], 1, "the limit of 20 credits is reached"),
+        (9, 25, [10, 10], 1, "the limit of 25 credits leaves 5, too few for another call, reckoned at 10"),
+        (
+            9,
+            35,
+            [10, 10],
+            2,
+            "the limit of 35 credits leaves 15, too few for a trial of 2 lanes, reckoned at 20",
+        ),
+        (
+            9,
+            25,
+            [10, None],
+            1,
+            "the limit of 25 credits leaves 5, too few for another call, reckoned at 10"
+            " (1 of unknown cost counted as the dearest)",
+        ),
+    ],
+)
+def test_the_limit_that_leaves_no_room_is_told_as_it_is(
+    calls: int, credits: float | None, costs: list[float | None], lanes: int, told: str
+) -> None:
+    spend = Spend(max_calls=calls, max_credits=credits)
+    for number, cost in enumerate(costs):
+        spend.commit(key(number), None)
+        spend.settle(key(number), cost)
+    assert not spend.has_room_for(set(), {key(100 + lane) for lane in range(lanes)})
+    assert spend.limit_reached(lanes) == told
+
+
+def test_a_call_that_is_too_dear_says_what_is_left() -> None:
+    spend = Spend(max_calls=100, max_credits=10)
+    spend.commit(key(1), 4)
+    with pytest.raises(SpendLimitError) as refused:
+        spend.check(7)
+    assert refused.value.what == "the limit of 10 credits leaves 6, too few for another call, reckoned at 7"
+
+
 def test_a_sum_of_credits_is_always_a_number_for_json() -> None:
     assert credit_sum([10**308, 1.7e308, 5]) == sys.float_info.max
     assert credit_sum([]) == 0
