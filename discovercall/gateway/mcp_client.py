@@ -31,6 +31,7 @@ from discovercall.gateway.downstream import (
 )
 from discovercall.gateway.masking import ToolMask
 from discovercall.gateway.sdk_log import keep_sdk_log_short
+from discovercall.gateway.unparsed import INVALID_ANSWER, answers_checked
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -286,7 +287,7 @@ async def _client(connection: _Connection, log: IO[str]) -> AsyncIterator[Client
             env=dict(config.env or {}),
             cwd=config.cwd,
         )
-        transport = stdio_client(program, errlog=log)  # type: ignore[arg-type]
+        transport = answers_checked(stdio_client(program, errlog=log))  # type: ignore[arg-type]
         async with contextlib.AsyncExitStack() as stack:
             with starting_own_child():
                 client = await stack.enter_async_context(
@@ -366,12 +367,26 @@ def _failure(error: BaseException, connection: _Connection, *, connecting: bool)
         return AuthRefusedError(f"HTTP status {connection.refused_status}")
     said = next((str(cause) for cause in causes if str(cause)), type(error).__name__)
     told = connection.mask.message(said)[:_SHOWN]  # once cut, a secret would no longer be known as one
+    if any(_is_unreadable(cause) for cause in causes):
+        return ServerOfflineError(INVALID_ANSWER) if connecting else CallRefusedError(INVALID_ANSWER)
     for cause in causes:
         if isinstance(cause, MCPError) and not connecting and cause.code != _CLOSED:
             return CallRefusedError(f"{told} (code {cause.code})")
     words = connection.last_words()
     detail = f"{told}; it said: {words}" if words else told
     return ServerOfflineError(detail) if connecting else TransportLostError(detail)
+
+
+def _is_unreadable(error: BaseException) -> bool:
+    """Whether the SDK could not read an answer; what it says then holds parts of the answer, already cut."""
+    from mcp import MCPError
+    from mcp.types import PARSE_ERROR
+    from pydantic import ValidationError
+
+    if isinstance(error, MCPError):
+        said = str(error)
+        return error.code == PARSE_ERROR and (said == INVALID_ANSWER or said.startswith("Failed to parse "))
+    return isinstance(error, ValidationError)
 
 
 def _causes(error: BaseException) -> list[BaseException]:

@@ -19,6 +19,7 @@ from discovercall.gateway.operations import (
     server_ids,
 )
 from discovercall.gateway.results import Answer, CallResult, Operation
+from discovercall.gateway.unparsed import requests_checked
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -112,7 +113,7 @@ def serve_stdio(broker: BrokerLike, *, version: str, list_servers: bool = True) 
 
     async def run() -> None:
         server = build_server(broker, version=version, list_servers=list_servers)
-        async with stdio_server() as (read, write):
+        async with requests_checked(stdio_server()) as (read, write):
             await server.run(read, write, server.create_initialization_options())
 
     anyio.run(run)
