@@ -107,6 +107,7 @@ def validate(data: DataOption = None, format: FormatOption = ReportFormat.HUMAN)
     """Check a corpus and say everything that is wrong with it, not only the first."""
     from discovercall.evals.corpus import corpus_problems, default_corpus_folder, load_corpus
     from discovercall.evals.hygiene import check_hygiene
+    from discovercall.foundation.shown import plain
 
     folder = data or default_corpus_folder()
     if not folder.is_dir():
@@ -124,7 +125,7 @@ def validate(data: DataOption = None, format: FormatOption = ReportFormat.HUMAN)
     else:
         mark = "- " if format is ReportFormat.MARKDOWN else ""
         for line in [*problems, *(f"warning: {w['where']}: {w['intent']}: {w['issue']}" for w in warnings)]:
-            typer.echo(mark + line)
+            typer.echo(mark + plain(line))
         if not problems:
             typer.echo(f"{folder}: sound")
     if problems:

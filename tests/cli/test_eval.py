@@ -492,11 +492,11 @@ def test_validate_tells_all_problems_and_is_exit_1(command, corpus):
 
 
 def test_validate_warns_of_intents_that_are_too_easy(command, corpus):
-    corpus.discovery["semantic"][0]["intent"] = "weather forecast please"
+    corpus.discovery["semantic"][0]["intent"] = "weather forecast please\x1b"
     corpus.write()
     done = command("eval", "validate", "--data", corpus.folder)
     assert done.code == 0
-    assert "warning: discovery/semantic.jsonl:1: weather forecast please: " in done.out
+    assert "warning: discovery/semantic.jsonl:1: weather forecast please\ufffd: " in done.out
 
 
 def test_ratchet_raises_thresholds_and_never_lowers_them(run, command, corpus, tmp_path):
