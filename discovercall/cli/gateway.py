@@ -185,7 +185,9 @@ def index(
 
 
 def _print_table(header: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
-    lines = [header, *([str(cell) for cell in row] for row in rows)]
+    from discovercall.foundation.shown import shown_line
+
+    lines = [header, *([shown_line(str(cell)) for cell in row] for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
     for line in lines:
         typer.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())

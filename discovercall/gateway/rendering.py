@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from discovercall.foundation.ecma_json import compact, pretty
+from discovercall.foundation.shown import plain, shown_line
 from discovercall.gateway.listing import IndexRun
 from discovercall.gateway.results import Answer, CallResult, DescribeResult, Failure, FindResult
 
 _SHOWN = 200  # characters of a result on one line
+_LINE = 10_000  # of any other line
 
 
 def human(answer: Answer) -> str:
     """Some lines for a person."""
     if isinstance(answer, Failure):
-        return "\n".join(_failure_lines(answer))
+        return "\n".join(map(_line, _failure_lines(answer)))
     if isinstance(answer, FindResult):
         lines = _find_lines(answer)
     elif isinstance(answer, DescribeResult):
         lines = _describe_lines(answer)
     else:
-        lines = [answer.result if answer.text else pretty(answer.result), "", answer.summary]
-    return "\n".join([*lines, *(f"Note: {notice}" for notice in answer.notices)])
+        lines = [answer.summary]
+    lines = [_line(text) for text in (*lines, *(f"Note: {notice}" for notice in answer.notices))]
+    if isinstance(answer, CallResult):
+        result = answer.result if answer.text else pretty(answer.result)
+        # A text keeps its lines and its indents.
+        lines = [*(plain(line.expandtabs(4).rstrip("\r")) for line in result.split("\n")), "", *lines]
+    return "\n".join(lines)
 
 
 def concise(answer: Answer) -> str:
@@ -33,13 +40,14 @@ def concise(answer: Answer) -> str:
         sure = f" ({answer.confidence})" if answer.confidence else ""
         text = f"{answer.decision}{sure} {' '.join(chosen)}"
     elif isinstance(answer, DescribeResult):
-        required = answer.input_schema.get("required") or ["nothing"]
-        text = f"{answer.tool_ref}: {answer.title}; requires {', '.join(required)}"
+        required = answer.input_schema.get("required")
+        names = ", ".join(map(str, required)) if isinstance(required, list) and required else "nothing"
+        text = f"{answer.tool_ref}: {answer.title}; requires {names}"
     else:
         text = answer.summary
         if isinstance(answer, CallResult) and not answer.text:
             text = f"{text} {compact(answer.result)}"
-    line = " ".join(text.split())
+    line = plain(" ".join(text.split()))
     return line if len(line) <= _SHOWN or isinstance(answer, (Failure, FindResult)) else line[:_SHOWN] + "…"
 
 
@@ -57,7 +65,13 @@ def index_lines(run: IndexRun) -> list[str]:
     total = sum(server.tools for server in run.servers)
     online = sum(not server.error for server in run.servers)
     lines.append(f"{total} tools of {len(run.servers)} servers, {online} read now; search: {run.search}")
-    return lines
+    return [_line(line) for line in lines]
+
+
+def _line(text: str) -> str:
+    """One line whatever a server put into it, its indent kept."""
+    shown = text.lstrip(" ")
+    return " " * (len(text) - len(shown)) + shown_line(shown, _LINE)
 
 
 def _find_lines(answer: FindResult) -> list[str]:
@@ -79,7 +93,7 @@ def _find_lines(answer: FindResult) -> list[str]:
 def _describe_lines(answer: DescribeResult) -> list[str]:
     lines = [answer.tool_ref, f"  {answer.title}".rstrip(), f"  {answer.description}".rstrip()]
     lines.append(f"  server {answer.status['serverStatus']}, catalog {answer.status['catalogFreshness']}")
-    lines += ["", pretty(dict(answer.input_schema)), ""]
+    lines += ["", *pretty(dict(answer.input_schema)).split("\n"), ""]
     lines += answer.usage_hints
     lines += [f"Example: {compact(example['arguments'])}" for example in answer.examples]
     lines += [f"Related: {entry['toolRef']} ({entry['relationship']})" for entry in answer.related_tools]
