@@ -13,6 +13,7 @@ from tools import performance_tables
 
 FIGURES = "benchmarks/figures.json"
 SNAPSHOT = "results/gateway/snapshots/baseline.json"
+SMALL = "benchmarks/small-catalogs.json"
 
 
 class Sentence(NamedTuple):
@@ -79,6 +80,31 @@ def _rate(scope: Mapping[str, Any], name: str) -> str:
     if scope[name] is None:
         return "–"
     return f"{scope[name]:.2f} [{interval['low']:.2f}, {interval['high']:.2f}]"
+
+
+def _small_catalogs(root: Path) -> str:
+    """How the search fares on catalogs of 24 tools, on the open and on the set-aside cases."""
+    found = _json(root / SMALL)
+    rows = ["| cases | search | first | paraphrases | falsely refused | refused without | no match refused |"]
+    rows.append("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
+    for part, name in (("open", "open"), ("heldOut", "set aside")):
+        for design, shown in (("model", "with the model"), ("words", "by words")):
+            scopes = found[part][design]
+            cells = [
+                _part(scopes["matchable"], "top1"),
+                _part(scopes["semantic"], "top1"),
+                _part(scopes["matchable"], "refused"),
+                _part(scopes["matchable"], "refusedWithout"),
+                _part(scopes["no_match"], "refusedWithout"),
+            ]
+            count = f"{name} ({scopes['matchable']['n']} + {scopes['no_match']['n']})"
+            rows.append(f"| {count} | {shown} | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def _part(scope: Mapping[str, Any], name: str) -> str:
+    low, high = scope[name]["interval"]
+    return f"{scope[name]['rate']:.2f} [{low:.2f}, {high:.2f}]"
 
 
 def _search_speed(root: Path) -> str:
@@ -173,6 +199,7 @@ BLOCKS: dict[str, Callable[[Path], str]] = {
     "gateway": _performance(performance_tables.gateway),
     "search-rates": _search_rates,
     "search-speed": _search_speed,
+    "small-catalogs": _small_catalogs,
 }
 _DISCOVERY = "discovercall.gateway.discovery"
 SENTENCES: dict[str, tuple[Sentence, ...]] = {
