@@ -30,6 +30,13 @@ from discovercall.gateway.downstream import (
     TransportLostError,
 )
 from discovercall.gateway.masking import ToolMask
+from discovercall.gateway.message_limit import (
+    ENCODED,
+    LINE_ENCODING,
+    MESSAGE_LIMIT,
+    TOO_LONG,
+    limit_body,
+)
 from discovercall.gateway.sdk_log import keep_sdk_log_short
 from discovercall.gateway.unparsed import INVALID_ANSWER, answers_checked
 
@@ -43,6 +50,7 @@ ResultT = TypeVar("ResultT")
 _CLOSE_LIMIT_S = 10.0
 _LIST_AGE_S = 30.0
 _MAX_PAGES = 1_000
+_MAX_LIST_BYTES = 4 * MESSAGE_LIMIT
 _SHOWN = 400  # characters of a foreign message
 _LAST_BYTES = 65_536
 _REFUSING = (401, 403)
@@ -249,7 +257,8 @@ class _Connection:
         return await client.call_tool(name, arguments)
 
     async def on_response(self, response: Any) -> None:
-        """Note a refusal, for the SDK's own error does not say which status it got."""
+        """Note a refusal, for the SDK's own error does not say which status it got; limit the body."""
+        limit_body(response)
         if response.status_code in _REFUSING:
             self.refused_status = response.status_code
 
@@ -286,6 +295,7 @@ async def _client(connection: _Connection, log: IO[str]) -> AsyncIterator[Client
             args=list(config.command[1:]),
             env=dict(config.env or {}),
             cwd=config.cwd,
+            encoding=LINE_ENCODING,
         )
         transport = answers_checked(stdio_client(program, errlog=log))  # type: ignore[arg-type]
         async with contextlib.AsyncExitStack() as stack:
@@ -299,7 +309,7 @@ async def _client(connection: _Connection, log: IO[str]) -> AsyncIterator[Client
     from mcp.client.streamable_http import streamable_http_client
 
     async with httpx2.AsyncClient(
-        headers=dict(config.headers or {}),
+        headers={"Accept-Encoding": "identity", **(config.headers or {})},
         timeout=httpx2.Timeout(None, connect=30.0),
         event_hooks={"response": [connection.on_response]},
     ) as http:
@@ -311,9 +321,13 @@ async def _client(connection: _Connection, log: IO[str]) -> AsyncIterator[Client
 async def _all_tools(client: Client) -> dict[str, McpTool]:
     found: dict[str, McpTool] = {}
     cursor: str | None = None
+    size = 0
     for _ in range(_MAX_PAGES):
         page = await client.list_tools(cursor=cursor)
         found.update((tool.name, tool) for tool in page.tools)
+        size += sum(len(tool.model_dump_json()) for tool in page.tools)
+        if size > _MAX_LIST_BYTES:
+            raise CallRefusedError(f"the list of tools is over {_MAX_LIST_BYTES} bytes")
         cursor = page.next_cursor
         if not cursor:
             return found
@@ -367,6 +381,9 @@ def _failure(error: BaseException, connection: _Connection, *, connecting: bool)
         return AuthRefusedError(f"HTTP status {connection.refused_status}")
     said = next((str(cause) for cause in causes if str(cause)), type(error).__name__)
     told = connection.mask.message(said)[:_SHOWN]  # once cut, a secret would no longer be known as one
+    for limit in (TOO_LONG, ENCODED):
+        if any(limit in str(cause) for cause in causes):
+            return ServerOfflineError(limit) if connecting else TransportLostError(limit)
     if any(_is_unreadable(cause) for cause in causes):
         return ServerOfflineError(INVALID_ANSWER) if connecting else CallRefusedError(INVALID_ANSWER)
     for cause in causes:

@@ -12,6 +12,8 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
+from discovercall.gateway.message_limit import CUT_MARK, TOO_LONG
+
 INVALID_ANSWER = "the server's answer is no valid MCP message"
 INVALID_REQUEST = "the message is no valid MCP message"
 _ID = re.compile(r'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")')
@@ -46,7 +48,8 @@ async def _relayed(read: Any, peer: Any) -> AsyncIterator[Any]:
                     elif peer is not None:
                         await peer.send(_error(request_id(item), INVALID_REQUEST))
                     elif (number := request_id(item)) is not None:
-                        await send.send(_error(number, INVALID_ANSWER))
+                        told = TOO_LONG if _is_cut(item) else INVALID_ANSWER
+                        await send.send(_error(number, told))
 
     async with anyio.create_task_group() as group:
         group.start_soon(relay)
@@ -71,6 +74,10 @@ def request_id(error: Exception) -> int | str | None:
             number = found[1]
             return number[1:-1] if number.startswith('"') else int(number)
     return None
+
+
+def _is_cut(error: Exception) -> bool:
+    return any(isinstance(text, str) and text[-200:].rstrip().endswith(CUT_MARK) for text in _inputs(error))
 
 
 def _inputs(error: Exception) -> Iterator[Any]:
