@@ -93,6 +93,7 @@ def opened(
             semantic=semantic.value if semantic else Semantic.AUTO.value,
             vectors=_vectors(),
             settings=settings,
+            path=catalog,
         )
     try:
         yield assembly

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from discovercall.foundation.clocks import Clock
 from discovercall.foundation.errors import InputError
+from discovercall.gateway.advice import for_servers, for_world
 from discovercall.gateway.broker import Broker
 from discovercall.gateway.cache import BrokerLike, CachingBroker
 from discovercall.gateway.catalog import World
@@ -81,6 +82,7 @@ def assemble(
         disabled=config.disabled,
         secrets=config.secrets,
         clock=clock,
+        advice=for_servers(config.path),
     )
     return Assembly(_cached(plain, config.cache, clock), plain, search, encoder is not None)
 
@@ -91,6 +93,7 @@ def assemble_world(
     semantic: SemanticMode,
     vectors: Path | None,
     settings: BrokerSettings | None = None,
+    path: Path | None = None,
     clock: Clock = time.time,
 ) -> Assembly:
     """The broker over a world file; its calls have made-up results.
@@ -100,13 +103,14 @@ def assemble_world(
         semantic: whether a model takes part.
         vectors: file that keeps vectors between processes.
         settings: limits and search.
+        path: the world's file, for advice; None for the one that comes with the toolkit.
         clock: seconds since the Unix epoch.
 
     Raises:
         InputError: the model is required and can't be used.
     """
     encoder, search = load_encoder(semantic, vectors)
-    plain = Broker(world, settings=settings, encoder=encoder, clock=clock)
+    plain = Broker(world, settings=settings, encoder=encoder, clock=clock, advice=for_world(path))
     return Assembly(_cached(plain, CacheSettings(), clock), plain, search, encoder is not None)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from discovercall.foundation.clocks import Clock
 from discovercall.foundation.redaction import Redactor
 from discovercall.gateway import wording
+from discovercall.gateway.advice import Advice, fitted
 from discovercall.gateway.baseline import BaselineRanker, Cosines
 from discovercall.gateway.calling import Caller
 from discovercall.gateway.catalog import Tool, World
@@ -38,6 +39,7 @@ class Broker:
         disabled: servers that are configured but must not be called.
         secrets: values that no message may show.
         clock: seconds since the Unix epoch.
+        advice: fits what is said to how the broker was started.
     """
 
     def __init__(
@@ -51,7 +53,9 @@ class Broker:
         disabled: Iterable[str] = (),
         secrets: Iterable[str] = (),
         clock: Clock = time.time,
+        advice: Advice | None = None,
     ) -> None:
+        self._advice = advice
         self.settings = settings or BrokerSettings()
         self.source: CatalogSource = Catalog.of_world(catalog) if isinstance(catalog, World) else catalog
         self._redact = Redactor(secrets)
@@ -69,7 +73,8 @@ class Broker:
         except CatalogUnreadableError as error:
             return self.unreadable(error)
         ranking = self._ranker_of(catalog).rank(query, limit=max(2, self.settings.max_results))
-        return find_document(ranking, catalog, self.settings, catalog.stats(self._clock()))
+        found = find_document(ranking, catalog, self.settings, catalog.stats(self._clock()))
+        return fitted(found, self._advice)
 
     def describe(self, tool_ref: str) -> DescribeResult | Failure:
         """One tool with its exact schema; TOOL_NOT_FOUND for a reference that the catalog lacks."""
@@ -81,11 +86,12 @@ class Broker:
         if entry is None:
             server_id = tool_ref.partition(".")[0]
             if catalog.is_unread(server_id):
-                return self._unread(tool_ref, server_id)
+                return fitted(self._unread(tool_ref, server_id), self._advice)
             message = f"No tool {tool_ref[:200]} is in the catalog."
-            return Failure(
-                BrokerError("TOOL_NOT_FOUND", self._redact(message), wording.NOT_FOUND, tool_ref=tool_ref)
+            unknown = BrokerError(
+                "TOOL_NOT_FOUND", self._redact(message), wording.NOT_FOUND, tool_ref=tool_ref
             )
+            return fitted(Failure(unknown), self._advice)
         return describe_document(entry, catalog)
 
     def _unread(self, tool_ref: str, server_id: str) -> Failure:
@@ -109,7 +115,7 @@ class Broker:
             catalog = self.source.current()
         except CatalogUnreadableError as error:
             return self.unreadable(error)
-        return self._caller.call(catalog, tool_ref, dict(arguments or {}))
+        return fitted(self._caller.call(catalog, tool_ref, dict(arguments or {})), self._advice)
 
     def rank(self, query: str, *, limit: int | None = None) -> Ranking:
         """The ranking and decision behind `find`, over the whole catalog when `limit` is None.
@@ -131,7 +137,7 @@ class Broker:
 
     def unreadable(self, error: CatalogUnreadableError) -> Failure:
         """The envelope for a catalog that can't be read."""
-        return Failure(
+        failure = Failure(
             BrokerError(
                 "CONFIG_ERROR",
                 self._redact(str(error)),
@@ -140,6 +146,7 @@ class Broker:
                 retry=Retry("after", "index_refreshed"),
             )
         )
+        return fitted(failure, self._advice)
 
 
 def default_ranker(settings: BrokerSettings, encoder: CachingEncoder | None = None) -> RankerFactory:

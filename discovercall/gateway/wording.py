@@ -29,11 +29,11 @@ AMBIGUOUS = (
     "Two tools fit about equally well. Compare the two inlined schemas and descriptions, choose the one that "
     "does what was asked, and run callTool with its toolRef. If the request itself is unclear, ask the user."
 )
+CHECK_SETUP = f"check the setup with `{DIAGNOSTIC_COMMAND}` and refresh the catalog with `{INDEX_COMMAND}`"
 NO_MATCH = (
     "No indexed tool fits well enough to recommend. Refine the request (name the object, the action or the "
-    f"system) and run findTool again. If that fails too, check the setup with `{DIAGNOSTIC_COMMAND}` and "
-    f"refresh the catalog with `{INDEX_COMMAND}`. Do not conclude from this alone that the capability does "
-    "not exist."
+    f"system) and run findTool again. If that fails too, {CHECK_SETUP}. Do not conclude from this alone that "
+    "the capability does not exist."
 )
 EMPTY = (
     f"The catalog holds no tools yet, so nothing can be said about what exists. Run "
@@ -52,9 +52,10 @@ INVALID_ARGUMENTS = (
     "doubt, then run "
     "callTool once with the corrected arguments. Do not resend these arguments unchanged."
 )
+REFRESH_FIRST = f"refresh the catalog with `{INDEX_COMMAND}` first"
 NOT_FOUND = (
-    "Do not retry this toolRef. Run findTool to get a current one; if the tool should exist, refresh the "
-    f"catalog with `{INDEX_COMMAND}` first."
+    "Do not retry this toolRef. Run findTool to get a current one; if the tool should exist, "
+    f"{REFRESH_FIRST}."
 )
 UNREAD = (
     f"Whether the tool exists is not known. Refresh the catalog with `{INDEX_COMMAND}` and run describeTool "
