@@ -1,4 +1,4 @@
-"""The program, also as `python -m discovercall`: an interrupt while it loads ends it as quietly as a later one."""
+"""The program, also as `python -m discovercall`. An interrupt while it loads ends it quietly, too."""
 
 
 def main() -> None:

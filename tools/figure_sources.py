@@ -241,6 +241,8 @@ SENTENCES: dict[str, tuple[Sentence, ...]] = {
 # What looks like a measurement and is none: levels, versions, limits that the program sets or the tests use.
 GIVEN: dict[str, tuple[str, ...]] = {
     "*": ("95%", "Python 3.11"),
+    "docs/evaluation.md": ("at most 256 MiB",),
+    "docs/gateway.md": ("may have 16 MiB",),
     "docs/model-clis.md": ("after 0.3 s", "16 MiB", "limit + 1.5 s", "100 kB", "150 kB"),
     "docs/models.md": (", 120 s)",),
     "docs/reading-results.md": ("near 0 and 100%",),

@@ -270,7 +270,8 @@ def test_an_orphan_that_arrives_while_a_child_is_started_is_still_an_orphan():
         "import os, signal, subprocess, sys, time\n"
         "from discovercall.adapter.family import become_subreaper, starting_own_child\n"
         "nursery = become_subreaper()\n"
-        'inner = \'import subprocess, time; p = subprocess.Popen(["sleep", "30"], start_new_session=True);\'\n'
+        "inner = 'import subprocess, time;'\n"
+        'inner += \'p = subprocess.Popen(["sleep", "30"], start_new_session=True);\'\n'
         "inner += 'print(p.pid, flush=True); time.sleep(30)'\n"
         "middle = subprocess.Popen([sys.executable, '-c', inner], stdout=subprocess.PIPE, text=True)\n"
         "stray = int(middle.stdout.readline())\n"
