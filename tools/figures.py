@@ -55,6 +55,8 @@ def recomputed(root: Path, name: str, text: str) -> str:
             raise FigureError(f"{name}: nothing computes the block {found[2]!r}")
         return found[1] + BLOCKS[found[2]](root) + found[3]
 
+    if text.count("<!-- figures:") != len(_BLOCK.findall(text)):
+        raise FigureError(f"{name}: a block of figures has no line between its marks, or no end")
     text = _BLOCK.sub(block, text)
     for sentence in SENTENCES.get(name, ()):
         text = _with_figures(root, name, text, sentence)

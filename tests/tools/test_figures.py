@@ -11,7 +11,7 @@ import pytest
 
 from tools import figures
 from tools.figure_sources import BLOCKS, FIGURES, GIVEN, PAGES, SENTENCES
-from tools.figures import ROOT, documents, problems, recomputed, unexplained
+from tools.figures import ROOT, FigureError, documents, problems, recomputed, unexplained
 
 COPIED = (
     "README.md",
@@ -129,3 +129,9 @@ def test_making_the_figures_leaves_nothing_to_do(root: Path, monkeypatch: pytest
     monkeypatch.setattr("sys.argv", ["figures"])
     assert figures.main() == 0
     assert problems(root) == []
+
+
+@pytest.mark.parametrize("text", ["<!-- figures: run -->\n<!-- /figures -->\n", "<!-- figures: run -->\nx\n"])
+def test_a_block_that_is_empty_or_has_no_end_is_found(text: str) -> None:
+    with pytest.raises(FigureError, match="no line between its marks"):
+        recomputed(ROOT, "README.md", text)
