@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tools import figures
-from tools.figure_sources import BLOCKS, FIGURES, GIVEN, PAGES, SENTENCES
+from tools.figure_sources import BLOCKS, FIGURES, GIVEN, PAGES, SENTENCES, SMALL
 from tools.figures import ROOT, FigureError, documents, problems, recomputed, unexplained
 
 COPIED = (
@@ -18,7 +18,8 @@ COPIED = (
     "METHODOLOGY.md",
     "docs",
     "results",
-    "benchmarks/figures.json",
+    FIGURES,
+    SMALL,
     "cadence.json",
     "publication-policy.json",
     "tasks",
