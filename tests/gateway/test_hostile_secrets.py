@@ -9,7 +9,7 @@ from discovercall.gateway.listing import run_index
 from discovercall.gateway.masking import ToolMask
 from tests.gateway.hostile import SECRET, configure_hostile, listed, result
 
-STUMP = SECRET[:6]
+STUMP = SECRET[:4]
 CALL_ERROR = '{"jsonrpc":"2.0","id":$ID,"error":{"code":-32005,"message":"%s"}}'
 
 
