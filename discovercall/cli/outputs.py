@@ -340,6 +340,7 @@ class IndexedServer(TypedDict):
     serverId: str
     status: Literal["online", "offline"]
     tools: int
+    leftOut: NotRequired[int]
     error: NotRequired[str]
 
 

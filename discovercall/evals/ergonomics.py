@@ -23,6 +23,7 @@ from discovercall.evals.surfaces import (
     words_of,
 )
 from discovercall.evals.tally import Tally, tally_members
+from discovercall.gateway.advice import for_world
 from discovercall.gateway.broker import Broker
 from discovercall.gateway.operations import OPERATIONS, carry_out
 from discovercall.gateway.results import DECISIONS
@@ -120,7 +121,7 @@ def measure_ergonomics(
     """
     cases, world = corpus.ergonomics, corpus.folder / "catalog" / "world.json"
     semantic = encoder is not None
-    broker = Broker(corpus.world, encoder=encoder)
+    broker = Broker(corpus.world, encoder=encoder, advice=for_world(world))
     printed = [read_command(run_command, words_of(case, world, semantic=semantic)) for case in cases]
     skipped = None if importlib.util.find_spec("mcp") else NO_MCP
     memory = [] if skipped or not cases else in_memory(broker, cases, make_server)

@@ -21,6 +21,7 @@ from discovercall.evals.surfaces import (
     read_command,
     words_of,
 )
+from discovercall.gateway.advice import for_world
 from discovercall.gateway.broker import Broker
 from discovercall.gateway.cache import CachingBroker
 from discovercall.gateway.downstream import DownstreamResult
@@ -85,7 +86,7 @@ def through_mcp(answer=None, cases=(SEARCH,), broker=None):
 
 def test_the_real_faces_agree_in_memory(world_file):
     command = printed(world_file)
-    memory = in_memory(Broker(WORLD), CASES, build_face)
+    memory = in_memory(Broker(WORLD, advice=for_world(world_file)), CASES, build_face)
     assert [differences(here, there) for here, there in zip(command, memory, strict=True)] == [[]] * len(
         CASES
     )

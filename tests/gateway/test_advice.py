@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from discovercall.cli.gateway import app
 from discovercall.gateway.assembly import assemble, assemble_world
 from discovercall.gateway.catalog import default_world_path, load_world
+from discovercall.gateway.results import Answer
 from tests.gateway.hostile import configure_hostile
 
 
@@ -34,7 +35,7 @@ def test_servers(tmp_path):
     config = configure_hostile(folder)
     broker = assemble(config, semantic="off").plain
     wanted = ["discovercall", "gateway", "index", "--config", str(config.path)]
-    answers = [broker.find("send a note"), broker.describe("x.y"), broker.describe("s.ok")]
+    answers: list[Answer] = [broker.find("send a note"), broker.describe("x.y"), broker.describe("s.ok")]
     config.index_path.write_text("{")
     answers += [broker.find("send a note"), broker.describe("s.ok"), broker.call("s.ok", {})]
     for answer in answers:

@@ -165,5 +165,6 @@ def test_deep_nesting_is_one_line(tmp_path, text):
 def test_messages_name_settings_that_there_are(tmp_path):
     for name, text in ((TIME_LIMIT, timed_out(5)), (BUDGET, bound("x" * 99, 20).notice)):
         table, _, key = name.partition(".")
+        assert text is not None
         assert f"{name} " in text
         load(tmp_path, f"[{table}]\n{key} = 5\n")

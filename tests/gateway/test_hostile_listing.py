@@ -1,6 +1,7 @@
 """Servers whose tools can't be kept or were never read: the others stay usable, and nothing false is said."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from discovercall.gateway.rendering import index_lines
 from discovercall.gateway.store import Catalog
 from tests.gateway.hostile import SCHEMA, SECRET, configure_hostile, listed, result
 
-DEEP = {"type": "object"}
+DEEP: dict[str, Any] = {"type": "object"}
 for _ in range(3000):
     DEEP = {"a": DEEP}
 BAD = {

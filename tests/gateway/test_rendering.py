@@ -13,6 +13,7 @@ from discovercall.gateway.index_file import write_index
 from discovercall.gateway.indexing import ServerReport
 from discovercall.gateway.listing import IndexRun
 from discovercall.gateway.rendering import concise, human, index_lines
+from discovercall.gateway.results import Answer
 from discovercall.gateway.store import Catalog
 from tests.gateway.hostile import configure_hostile
 
@@ -69,7 +70,7 @@ TEXT = DownstreamResult(text=(f"  indented {EVIL}".replace("\r\nFAKE", "\r\n FAK
 )
 def test_answers(catalog, result):
     broker = Broker(catalog, Downstream(result))
-    answers = [broker.find("send a note"), broker.find(EVIL), broker.describe("s.send_note")]
+    answers: list[Answer] = [broker.find("send a note"), broker.find(EVIL), broker.describe("s.send_note")]
     answers += [broker.call("s.send_note", {EVIL: "x"}), broker.call("s.send_note", {}), broker.call(EVIL)]
     for answer in answers:
         assert_harmless(human(answer))

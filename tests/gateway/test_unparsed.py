@@ -80,6 +80,8 @@ def test_own_face_answers_what_it_cannot_read(tmp_path):
     program = [sys.executable, "-c", "from discovercall.cli.main import main; main()"]
     words = ["gateway", "serve", "--face", "mcp-stdio", "--semantic", "off"]
     with subprocess.Popen([*program, *words], stdin=-1, stdout=-1, stderr=-1, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
         process.stdin.write("\n".join(lines) + "\n")
         process.stdin.flush()
         answers = [json.loads(process.stdout.readline()) for _ in range(4)]
