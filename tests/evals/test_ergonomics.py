@@ -16,6 +16,7 @@ from discovercall.evals.ergonomics import (
     measure_ergonomics,
 )
 from discovercall.evals.surfaces import CommandOutcome, build_face
+from discovercall.gateway.advice import for_world
 from discovercall.gateway.broker import Broker
 from discovercall.gateway.operations import carry_out
 from discovercall.gateway.results import FindResult
@@ -56,7 +57,7 @@ def documents(broker, words):
 
 
 def measured(meddle=lambda document: document, cases=CASES, code=None, **members):
-    broker = Broker(WORLD)
+    broker = Broker(WORLD, advice=for_world(Path("nowhere") / "catalog" / "world.json"))
 
     def run_command(words):
         answer = documents(broker, words)
