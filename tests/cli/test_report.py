@@ -16,6 +16,8 @@ from tests.report.histories import Folder, Measured, results_folder
 from tests.report.made import gateway_result
 from tests.support.bench import Done
 
+pytestmark = [pytest.mark.slow, pytest.mark.part("report commands")]
+
 IDS = ["tokyo-time", "bitcoin-price"]
 LOST = {"tokyo-time": "nothing selected", "bitcoin-price": ("success", "success", "empty result")}
 Report = Callable[..., Done]

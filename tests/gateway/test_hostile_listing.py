@@ -16,6 +16,8 @@ from discovercall.gateway.rendering import index_lines
 from discovercall.gateway.store import Catalog
 from tests.gateway.hostile import SCHEMA, SECRET, configure_hostile, listed, result
 
+pytestmark = [pytest.mark.slow, pytest.mark.part("hostile MCP listings")]
+
 DEEP: dict[str, Any] = {"type": "object"}
 for _ in range(3000):
     DEEP = {"a": DEEP}

@@ -12,6 +12,8 @@ from discovercall.gateway.listing import run_index
 from discovercall.gateway.mcp_client import McpDownstream
 from tests.support.mcp.scripted import NOTHING, TEXT, Scripted, configure, tool
 
+pytestmark = [pytest.mark.slow, pytest.mark.part("MCP client over real servers")]
+
 SAY = {"text": "hi"}
 
 

@@ -18,6 +18,8 @@ from discovercall.gateway.message_limit import ENCODED, LINE_ENCODING, TOO_LONG
 from tests.gateway.hostile import configure_hostile, listed, result
 from tests.support.mcp.scripted import configure
 
+pytestmark = [pytest.mark.slow, pytest.mark.part("unreadable MCP servers")]
+
 
 class Endless(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"

@@ -14,6 +14,8 @@ from discovercall.gateway.listing import run_index
 from tests.gateway.hostile import SECRET, configure_hostile, result
 from tests.support.mcp.scripted import configure
 
+pytestmark = [pytest.mark.slow, pytest.mark.part("unreadable MCP servers")]
+
 HEAD = '{"jsonrpc":"2.0","id":$ID,"result":'
 UNREADABLE = {
     "surrogate": HEAD + '{"content":[{"type":"text","text":"a \\ud800 b"}]}}',
