@@ -15,9 +15,21 @@ BASELINE = Path(__file__).parents[2] / "results" / "gateway" / "snapshots" / "ba
 HOSTILE = "a | b `c` <img src=x>\n| - | @everyone [x](http://y)"
 
 
+FINDING = {
+    "check": "bank",
+    "intent": "who?",
+    "category": "lexical",
+    "where": "a.jsonl:1",
+    "issue": "take it out",
+}
+
+
 @pytest.fixture
 def result():
-    return copy.deepcopy(read_result(BASELINE))
+    """The committed measurement, with a finding of hygiene: a page shows those only where there are any."""
+    found = copy.deepcopy(read_result(BASELINE))
+    found["hygiene"]["findings"] = [dict(FINDING)]
+    return found
 
 
 def tables(page):
