@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sysconfig
 from collections.abc import Iterator
@@ -131,8 +132,11 @@ RUNNABLE = [
 @pytest.mark.part("commands of the pages")
 @pytest.mark.parametrize(("page", "command"), RUNNABLE, ids=[command[:60] for _, command in RUNNABLE])
 def test_a_command_that_needs_nothing_runs(page: Path, command: str, tmp_path: Path) -> None:
-    for name in ("tasks", "results", "adapters"):
+    for name in ("tasks", "adapters"):
         (tmp_path / name).symlink_to(ROOT / name)
+    # The suite's default folder is that of a checkout; what a command writes there must not reach this one's.
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    shutil.copytree(ROOT / "results", tmp_path / "results")
     (tmp_path / "private").mkdir()
     codex = tmp_path / "codex"  # planning asks a model's command line for its version only
     codex.write_text("#!/bin/sh\necho codex-cli 0.171.0\n")
