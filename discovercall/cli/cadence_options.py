@@ -20,6 +20,9 @@ Image = Annotated[
     str | None, typer.Option(help="Image that runs, as name@sha256:…; not given: the installed code.")
 ]
 ApiBaseUrl = Annotated[str | None, typer.Option(help="Base URL of the catalog (or QVERIS_BASE_URL).")]
+AcceptedAttempts = Annotated[
+    int, typer.Option("--accept-spent-attempts", help="Earlier attempts that may have billed.", min=0)
+]
 _REVIEWED = (
     "*.json", "Dockerfile", "pyproject.toml", "requirements/*", "tasks/*", "adapters/*", "results/*",
 )  # fmt: skip

@@ -16,6 +16,7 @@ from discovercall.cli.actions import (
     set_outputs,
 )
 from discovercall.cli.cadence_options import (
+    AcceptedAttempts,
     ApiBaseUrl,
     FormatOption,
     Image,
@@ -40,9 +41,7 @@ def plan(
     ] = None,
     image: Image = None,
     out: Annotated[Path | None, typer.Option(help="File for the plan.")] = None,
-    accept_spent_attempts: Annotated[
-        int, typer.Option(help="Earlier attempts that may have billed.", min=0)
-    ] = 0,
+    accept_spent_attempts: AcceptedAttempts = 0,
     api_base_url: ApiBaseUrl = None,
     root: Root = Path(),
     repository: Repository = None,

@@ -20,6 +20,7 @@ from discovercall.cli.actions import (
     set_outputs,
 )
 from discovercall.cli.cadence_options import (
+    AcceptedAttempts,
     ApiBaseUrl,
     FormatOption,
     Image,
@@ -43,9 +44,7 @@ def run(
     private: Annotated[Path, typer.Option(help="Folder for the raw records, outside the checkout.")],
     bundle: Annotated[Path, typer.Option(help="New folder for the sanitized bundle.")],
     plan_digest: Annotated[str | None, typer.Option(help="Digest that was approved.")] = None,
-    accept_spent_attempts: Annotated[
-        int, typer.Option(help="Earlier attempts that may have billed.", min=0)
-    ] = 0,
+    accept_spent_attempts: AcceptedAttempts = 0,
     image: Image = None,
     no_guard: Annotated[
         bool, typer.Option("--no-guard", help="Rehearsals only: don't ask GitHub for an earlier run.")

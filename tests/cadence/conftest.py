@@ -14,8 +14,10 @@ import pytest
 
 from discovercall.cadence.bundle import read_bundle
 from discovercall.cadence.code import Code
+from discovercall.cadence.document import RunFacts
 from discovercall.cadence.github import Access, GitHub, Surroundings
 from discovercall.cadence.plan import CadencePlan, make_plan, read_inputs
+from discovercall.cadence.proposal import Proposal, make_proposal, results_of_bundle
 from discovercall.foundation.errors import DiscovercallError
 from discovercall.foundation.revision import ToolkitRevision
 from tests.cadence.checkout import (
@@ -200,3 +202,14 @@ def parse_outputs(text: str) -> dict[str, str]:
             value.append(following)
         outputs[name] = "\n".join(value)
     return outputs
+
+
+@pytest.fixture(scope="module")
+def proposal(measured: Path, plan: CadencePlan) -> Proposal:
+    """What the measured rehearsal proposes."""
+    bundle = read_bundle(measured / "bundle")
+    facts = RunFacts(
+        plan.release_sha, plan.date, "v99", plan.branch, plan.digest, bundle.sha256, bundle.spent,
+        "https://github.com/acme/benchmark",
+    )  # fmt: skip
+    return make_proposal(results_of_bundle(bundle, plan), plan, facts, secrets=())

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from discovercall.cadence.bundle import read_bundle
-from discovercall.cadence.document import RunFacts
 from discovercall.cadence.github import GitHub
-from discovercall.cadence.plan import CadencePlan
 from discovercall.cadence.problems import GitHubProblem
-from discovercall.cadence.proposal import Proposal, make_proposal, propose, results_of_bundle
+from discovercall.cadence.proposal import Proposal, propose
 from discovercall.foundation.errors import EXIT_NO, EXIT_USAGE
 from tests.cadence.conftest import Waits
 from tests.support.github.fake_github import FakeGitHub, Fault
@@ -21,16 +17,6 @@ from tests.support.github.fake_github import FakeGitHub, Fault
 SECONDARY = {
     "message": "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
 }
-
-
-@pytest.fixture(scope="module")
-def proposal(measured: Path, plan: CadencePlan) -> Proposal:
-    bundle = read_bundle(measured / "bundle")
-    facts = RunFacts(
-        plan.release_sha, plan.date, "v99", plan.branch, plan.digest, bundle.sha256, bundle.spent,
-        "https://github.com/acme/benchmark",
-    )  # fmt: skip
-    return make_proposal(results_of_bundle(bundle, plan), plan, facts, secrets=())
 
 
 @pytest.fixture

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from discovercall.cadence.bundle import read_bundle
-from discovercall.cadence.document import RunFacts
 from discovercall.cadence.evidence import check_spent
 from discovercall.cadence.github import GitHub
 from discovercall.cadence.plan import CadencePlan
 from discovercall.cadence.problems import GitHubProblem
-from discovercall.cadence.proposal import Proposal, make_proposal, propose, results_of_bundle
+from discovercall.cadence.proposal import Proposal, propose, results_of_bundle
 from discovercall.foundation.errors import RefusedError
 from tests.cadence.conftest import Outcome
 from tests.support.github.fake_github import FakeGitHub
@@ -21,16 +20,6 @@ from tests.support.github.fake_github import FakeGitHub
 Cadence = Callable[..., Outcome]
 EVIL = ".github/workflows/evil.yml"
 HEADLINE = "docs/headline.zh.md"
-
-
-@pytest.fixture(scope="module")
-def proposal(measured: Path, plan: CadencePlan) -> Proposal:
-    bundle = read_bundle(measured / "bundle")
-    facts = RunFacts(
-        plan.release_sha, plan.date, "v99", plan.branch, plan.digest, bundle.sha256, bundle.spent,
-        "https://github.com/acme/benchmark",
-    )  # fmt: skip
-    return make_proposal(results_of_bundle(bundle, plan), plan, facts, secrets=())
 
 
 @pytest.fixture
