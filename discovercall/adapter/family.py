@@ -207,7 +207,8 @@ def become_subreaper() -> Nursery:
     """Make sure that nothing that an adapter starts outlives its decision or this process.
 
     Called once by a command line, before its first adapter: it concerns the whole process. Orphans of its
-    descendants become its children (Linux), and a watchdog ends running adapters if this process is killed.
+    descendants become its children (Linux), and a watchdog ends running adapters, and removes their scratch
+    folders, if this process is killed.
     """
     global _nursery
     if _nursery is None:
@@ -222,6 +223,18 @@ def become_subreaper() -> Nursery:
 def starting_own_child() -> contextlib.AbstractContextManager[None]:
     """Hold it while this program starts a child that is no adapter, lest it be taken for an orphan."""
     return contextlib.nullcontext() if _nursery is None else _nursery.starting()
+
+
+def watch(entry: int | str) -> None:
+    """Tell the watchdog, where there is one, of a process group or of a scratch folder's name."""
+    if _nursery is not None and _nursery.watchdog is not None:
+        _nursery.watchdog.add(entry)
+
+
+def unwatch(entry: int | str) -> None:
+    """Take back what `watch` told."""
+    if _nursery is not None and _nursery.watchdog is not None:
+        _nursery.watchdog.remove(entry)
 
 
 def _is_storm() -> bool:
@@ -242,14 +255,12 @@ class Family:
         self._sessions = {leader}
         self._own_session = os.getsid(0)
         _running.add(leader)
-        if _nursery is not None and _nursery.watchdog is not None:
-            _nursery.watchdog.add(leader)
+        watch(leader)
 
     def close(self) -> None:
         """The leader was reaped: its number may be given to another process from now on."""
         _running.discard(self.leader)
-        if _nursery is not None and _nursery.watchdog is not None:
-            _nursery.watchdog.remove(self.leader)
+        unwatch(self.leader)
 
     def alive(self) -> list[ProcessInfo]:
         """All living members, found by session, by parent, by having been seen, or as orphans."""

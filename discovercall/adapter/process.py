@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from typing import IO, TypeAlias, cast
 
 from discovercall.adapter.failures import AdapterFailure, reported_code
-from discovercall.adapter.family import Family
+from discovercall.adapter.family import Family, unwatch, watch
 from discovercall.adapter.isolation import AdapterUser
 from discovercall.adapter.pipes import InputPipe, OutputPipe
 from discovercall.adapter.removal import remove_tree
+from discovercall.adapter.watchdog import SCRATCH_PREFIX
 
 KILL_GRACE_S = 1.0
 _REAP_DELAYS_S = (0.0, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128)
@@ -99,7 +100,8 @@ async def run_adapter(
 
 
 def _scratch_folder(user: AdapterUser | None) -> str:
-    folder = tempfile.mkdtemp(prefix="decision-")
+    folder = tempfile.mkdtemp(prefix=SCRATCH_PREFIX)
+    watch(os.path.basename(folder))
     if user is not None:
         os.chown(folder, user.uid, user.gid)
     return folder
@@ -124,6 +126,7 @@ async def _remove(folder: str) -> None:
         os.rmdir(folder)
     except OSError:  # something was left in it, perhaps much
         await asyncio.to_thread(remove_tree, folder)
+    unwatch(os.path.basename(folder))
 
 
 def _start(

@@ -1,22 +1,38 @@
-"""A tiny process that ends running adapters when the harness itself was killed and could not."""
+"""A tiny process that clears up after running adapters when the harness itself was killed and could not."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import subprocess
+import tempfile
 
-# Reads "+ GROUP" and "- GROUP"; at the end of its input the harness is gone: kills the groups still noted.
-_SCRIPT = """
+SCRATCH_PREFIX = "decision-"
+"""How the names of scratch folders begin."""
+
+# Reads "+ ENTRY" and "- ENTRY", where an entry is a process group or the name of a scratch folder in the
+# folder for temporary files. At the end of its input the harness is gone: ends and removes what is still
+# noted. What was just killed may write for a moment longer, so that a folder is not empty at once.
+_SCRIPT = f"""
 trap '' INT TERM HUP
-groups=" "
-while read -r sign group; do
+noted=" "
+while read -r sign entry; do
   case $sign in
-    +) groups="$groups$group " ;;
-    -) groups="${groups%% $group *} ${groups#* $group }" ;;
+    +) noted="$noted$entry " ;;
+    -) noted="${{noted%% $entry *}} ${{noted#* $entry }}" ;;
   esac
 done
-for group in $groups; do kill -s KILL -- "-$group" 2>/dev/null; done
+folders=
+for entry in $noted; do
+  case $entry in
+    {SCRATCH_PREFIX}*) folders="$folders $entry" ;;
+    *) kill -s KILL -- "-$entry" ;;
+  esac
+done
+for pause in 0.01 0.1 1; do
+  rm -rf -- $folders && break
+  sleep $pause
+done
 """
 
 
@@ -32,15 +48,15 @@ class Watchdog:
 
     @classmethod
     def start(cls) -> Watchdog | None:
-        """Start one; None where there is no shell to run it."""
+        """Start one; None where there is no shell to run it, or no folder for temporary files."""
         try:
             process = subprocess.Popen(
                 ["/bin/sh", "-c", _SCRIPT],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                cwd="/",
-                env={},
+                cwd=tempfile.gettempdir(),
+                env={"PATH": os.defpath},
                 bufsize=0,
                 start_new_session=True,
             )
@@ -50,13 +66,13 @@ class Watchdog:
             os.set_blocking(process.stdin.fileno(), False)  # one that was stopped must not stop the harness
         return cls(process)
 
-    def add(self, group: int) -> None:
-        """Note a process group that now runs."""
-        self._tell(f"+ {group}\n")
+    def add(self, entry: int | str) -> None:
+        """Note a process group that now runs, or the name of a scratch folder that there now is."""
+        self._tell(f"+ {entry}\n")
 
-    def remove(self, group: int) -> None:
-        """Forget a process group: its leader was reaped."""
-        self._tell(f"- {group}\n")
+    def remove(self, entry: int | str) -> None:
+        """Forget a process group whose leader was reaped, or a scratch folder that was removed."""
+        self._tell(f"- {entry}\n")
 
     def _tell(self, line: str) -> None:
         stream = self._process.stdin

@@ -149,7 +149,8 @@ def test_killed_harness_takes_its_adapters_along(mark, tmp_path):
     become_subreaper()
     async def two():
         await decide("print(1)")
-        await asyncio.gather(decide("import time; time.sleep(300)"), decide("import time; time.sleep(300)"))
+        source = "import os, time; os.makedirs('a/b'); open('a/b/c', 'w').close(); time.sleep(300)"
+        await asyncio.gather(decide(source), decide(source))
     asyncio.run(two())
     """
     process = harness(source, mark, scratch=tmp_path)
@@ -157,10 +158,14 @@ def test_killed_harness_takes_its_adapters_along(mark, tmp_path):
     while len(marked(mark)) < 3 and time.monotonic() < deadline:
         time.sleep(0.02)
     assert len(marked(mark)) == 3  # the harness and two adapters; the watchdog carries no mark
-    time.sleep(0.2)
+    while len(list(tmp_path.glob("decision-*/a/b/c"))) < 2 and time.monotonic() < deadline:
+        time.sleep(0.02)
     process.kill()
     process.communicate()
     assert gone_within(mark, 5)
+    while list(tmp_path.iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not list(tmp_path.iterdir())
 
 
 def test_decisions_go_on_without_the_watchdog(mark):
