@@ -8,10 +8,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from discovercall.foundation.ecmascript import (
     SAFE_PATTERN,
-    has_control_or_format,
     is_finite_number,
     is_number,
-    utf16_length,
+    is_safe,
 )
 from discovercall.foundation.models import NotBlank, Primitive, UniqueTexts, refuse, unique
 
@@ -23,8 +22,10 @@ class _Model(BaseModel):
 
 
 def _task_id(value: str) -> str:
-    if utf16_length(value) > _ID_LIMIT or has_control_or_format(value):
-        raise refuse(f"must have 1 to {_ID_LIMIT} characters, no control or format characters among them")
+    if not is_safe(value, _ID_LIMIT):
+        raise refuse(
+            f"must have 1 to {_ID_LIMIT} characters, no control, format or surrogate ones among them"
+        )
     return value
 
 

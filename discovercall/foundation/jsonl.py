@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -149,12 +151,15 @@ class AppendFile:
 
         Raises:
             BlockingIOError: another process has it open.
+            OSError: it can't be opened, or is no regular file; a named pipe is not waited for.
         """
-        return cls._locked(os.open(path, os.O_WRONLY | _FLAGS), path)
+        return cls._locked(os.open(path, os.O_WRONLY | os.O_NONBLOCK | _FLAGS), path)
 
     @classmethod
     def _locked(cls, descriptor: int, path: Path) -> AppendFile:
         try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OSError(errno.EINVAL, "no regular file", str(path))
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(descriptor)

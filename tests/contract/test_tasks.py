@@ -14,7 +14,7 @@ from tests.support.records import constraint, lines, task
 LARGEST = 2**53 - 1
 TEXT = "must be a string that is not blank"
 PRIMITIVE = "must be a string, a finite number or a boolean"
-ID = "must have 1 to 256 characters, no control or format characters among them"
+ID = "must have 1 to 256 characters, no control, format or surrogate ones among them"
 TWICE = "must not name anything twice"
 
 
@@ -49,6 +49,7 @@ def complaint(text):
         (task(id="a\x85"), f"id: {ID}"),
         (task(id="a\u200db"), f"id: {ID}"),
         (task(id="a\U00013439"), f"id: {ID}"),
+        (task(id="a\ud800"), f"id: {ID}"),
         (without(task(), "prompt"), "prompt: field required"),
         (task(prompt=" \ufeff"), f"prompt: {TEXT}"),
         (task(prompt=None), f"prompt: {TEXT}"),

@@ -169,6 +169,17 @@ def test_a_link_is_not_written_through(tmp_path):
     assert not (tmp_path / "elsewhere").exists()
 
 
+@pytest.mark.parametrize("read_by_somebody", [False, True])
+def test_a_named_pipe_is_not_waited_for(tmp_path, read_by_somebody):
+    path = tmp_path / "journal"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK) if read_by_somebody else None
+    with pytest.raises(OSError, match="no regular file" if read_by_somebody else "No such device"):
+        AppendFile.reopen(path)
+    if reader is not None:
+        os.close(reader)
+
+
 def test_an_append_goes_on_after_a_short_write(tmp_path, monkeypatch):
     file = AppendFile.create(tmp_path / "journal")
     write = os.write
