@@ -23,9 +23,10 @@ class ReportFormat(StrEnum):
 
 
 def print_json(value: Any) -> None:
-    """Print a value as indented JSON, as artifacts are written."""
+    """Print a value as indented JSON, as artifacts are written, but safe for a terminal."""
     import typer
 
     from discovercall.foundation.ecma_json import pretty
+    from discovercall.foundation.shown import escaped_json
 
-    typer.echo(pretty(value))
+    typer.echo(escaped_json(pretty(value)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from typing import Any
@@ -35,6 +36,14 @@ def shown_line(text: str, limit: int = LINE_LIMIT) -> str:
 def plain(text: str) -> str:
     """The text with control and format characters and lone surrogates as U+FFFD."""
     return "".join(_REPLACEMENT if _is_unshown(sign) else sign for sign in text)
+
+
+def escaped_json(text: str) -> str:
+    """A JSON text with control and format characters as escapes: a terminal shows it as it is, and it still
+    says the same. Line feeds, which stand between values only, stay."""
+    if text.isascii() and "\x7f" not in text:
+        return text
+    return "".join(json.dumps(sign)[1:-1] if sign != "\n" and _is_unshown(sign) else sign for sign in text)
 
 
 def plain_tree(value: Any) -> Any:

@@ -4,9 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discovercall.foundation.ecma_json import loads, pretty
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.models import check
-from discovercall.foundation.shown import LINE_LIMIT, NAME_LIMIT, plain_tree, shown_line, shown_name
+from discovercall.foundation.shown import (
+    LINE_LIMIT,
+    NAME_LIMIT,
+    escaped_json,
+    plain_tree,
+    shown_line,
+    shown_name,
+)
 from discovercall.publication.fields import StrictModel
 
 
@@ -27,6 +35,25 @@ def test_escapes_and_what_turns_text_round_are_replaced():
     assert shown_line("café 漢") == "café 漢"
     assert len(shown_line("x" * 50_000)) == LINE_LIMIT
     assert plain_tree({"a": ["\x1b", 1, None]}) == {"a": ["\ufffd", 1, None]}
+
+
+@given(
+    st.recursive(
+        st.text(st.characters(), max_size=20),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+        max_leaves=5,
+    )
+)
+def test_json_for_a_terminal_says_the_same_and_steers_nothing(value):
+    shown = escaped_json(pretty(value))
+    assert loads(shown) == value
+    assert not any(sign in "\x1b\x7f\x85\x9b\u202e\u2066\u200b\U000e0001" for sign in shown)
+
+
+def test_json_for_a_terminal_keeps_plain_text_and_lines():
+    assert escaped_json('{\n  "café": "a\u202eb\x7f\U0001343a 漢"\n}') == (
+        '{\n  "café": "a\\u202eb\\u007f\\ud80d\\udc3a 漢"\n}'
+    )
 
 
 @pytest.mark.parametrize(
