@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discovercall.gateway import mcp_client, message_limit
+from discovercall.gateway import mcp_connection, message_limit
 from discovercall.gateway.assembly import assemble
 from discovercall.gateway.listing import run_index
 from discovercall.gateway.message_limit import ENCODED, LINE_ENCODING, TOO_LONG
@@ -76,7 +76,7 @@ def test_endless_line(tmp_path, monkeypatch):
 
 
 def test_long_list(tmp_path, monkeypatch):
-    monkeypatch.setattr(mcp_client, "_MAX_LIST_BYTES", 1000)
+    monkeypatch.setattr(mcp_connection, "_MAX_LIST_BYTES", 1000)
     config = configure_hostile(tmp_path, list=listed({"name": "ok", "description": "x" * 1000}))
     assert "over 1000 bytes" in str(run_index(config, semantic="off").servers[0].error)
 
