@@ -157,15 +157,18 @@ def _critical_counts(tasks: int) -> list[int]:
 
 
 def _power(tasks: int, favour: float, against: float, critical: Sequence[int]) -> float:
-    """Return the probability that McNemar's exact test rejects in favour of the better lane."""
+    """Return the probability that McNemar's exact test rejects in favour of the better lane.
+
+    `favour` and `against`, the chances that a task differs the one way and the other, add up to (0, 1].
+    """
     import numpy as np
     from scipy.special import bdtrc, betaln, xlog1py, xlogy
 
-    differ = min(1.0, favour + against)
-    if differ == 0:
-        return 0.0
+    differ = favour + against
     size = np.arange(tasks + 1)
     log_choose = -np.log(tasks + 1) - betaln(tasks - size + 1, size + 1)
     chance_of_size = np.exp(log_choose + xlogy(size, differ) + xlog1py(tasks - size, -differ))
-    reject = bdtrc(np.asarray(critical) - 1, size, favour / differ)
-    return float(np.sum(chance_of_size * np.where(np.asarray(critical) > size, 0.0, reject)))
+    reject = bdtrc(
+        np.asarray(critical) - 1, size, favour / differ
+    )  # 0 where the critical count is above size
+    return float(np.sum(chance_of_size * reject))

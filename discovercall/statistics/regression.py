@@ -58,16 +58,16 @@ def check_release(history: Sequence[Sequence[int]], release: Sequence[int]) -> R
         raise ValueError("a release needs at least one task")
     if any(len(earlier) != len(release) for earlier in history):
         raise ValueError(f"every release in the history must have the {len(release)} tasks of the new one")
-    past = list(zip(*history, strict=True))
-    pools = [(*counts, new) for counts, new in zip(past, release, strict=True)]
+    pools = list(zip(*history, release, strict=True))
     ways = count_ways(pools)
     observed = sum(release)
     as_low = sum(count for total, count in ways.items() if total <= observed)
     p_value = as_low / prod(len(pool) for pool in pools)
-    pairs = list(enumerate(zip(past, release, strict=True)))
     return ReleaseCheck(
         p_value=p_value,
         notice=p_value <= NOTICE_LEVEL,
-        lower_tasks=tuple(task for task, (counts, new) in pairs if new * len(counts) < sum(counts)),
-        dark_tasks=tuple(task for task, (counts, new) in pairs if new == 0 and min(counts) > 0),
+        lower_tasks=tuple(
+            task for task, (*counts, new) in enumerate(pools) if new * len(counts) < sum(counts)
+        ),
+        dark_tasks=tuple(task for task, (*counts, new) in enumerate(pools) if new == 0 and min(counts) > 0),
     )

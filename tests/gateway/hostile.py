@@ -1,7 +1,8 @@
 """An MCP server over standard streams that says raw lines, and a gateway.toml that names it.
 
-python hostile.py STATE, where STATE is {banner?, stderr?, list?, call?}; in a raw line $ID is the request's
-id and $TOK the secret that the server was given.
+python hostile.py STATE, where STATE is {banner?, noise?, stderr?, list?, call?}; in a raw line $ID is the
+request's id and $TOK the secret that the server was given. `noise` is
+how many bytes it writes to its error stream.
 """
 
 import json
@@ -38,6 +39,7 @@ def main():
     fill = lambda text: text.replace("$TOK", os.environ["TOK"])  # noqa: E731
     if "banner" in state:
         print(fill(state["banner"]), flush=True)
+    sys.stderr.write("x" * state.get("noise", 0))
     if "stderr" in state:
         sys.stderr.write(fill(state["stderr"]))
         sys.exit(1)

@@ -1,12 +1,17 @@
 """Servers that say the secret that they were given: it reaches neither messages nor the index."""
 
+import contextlib
 import json
+import os
+import stat
+import time
 
 import pytest
 
 from discovercall.gateway.assembly import assemble
 from discovercall.gateway.listing import run_index
 from discovercall.gateway.masking import ToolMask
+from discovercall.gateway.mcp_client import McpDownstream
 from tests.gateway.hostile import SECRET, configure_hostile, listed, result
 
 STUMP = SECRET[:4]
@@ -86,3 +91,27 @@ def test_what_decides_on_a_call_is_not_masked_for_a_plain_word():
     named = {"properties": {"description": {"enum": ["hunter2"]}}}
     assert mask.schema(named) == named
     assert mask.message("json hunter2") == "[redacted] [redacted]"
+
+
+@pytest.mark.slow
+@pytest.mark.part("noisy MCP server")
+def test_noise_on_the_error_stream_does_not_stay_on_disk(tmp_path):
+    downstream = McpDownstream(configure_hostile(tmp_path, noise=32 * 2**20).servers)
+    try:
+        downstream.connect("s", 60).live_schema("ok")
+        deadline = time.monotonic() + 20
+        while _unnamed_bytes() > 2**20 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert _unnamed_bytes() <= 2**20
+    finally:
+        downstream.close()
+
+
+def _unnamed_bytes():
+    """Bytes on disk of the files without a name that this process has open."""
+    size = 0
+    for name in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):
+            found = os.stat(f"/proc/self/fd/{name}")
+            size += found.st_blocks * 512 if stat.S_ISREG(found.st_mode) and not found.st_nlink else 0
+    return size

@@ -1,4 +1,5 @@
 import math
+import re
 import subprocess
 import sys
 from fractions import Fraction
@@ -48,6 +49,30 @@ def test_it_equals_the_definition_where_resamples_are_drawn_in_several_blocks():
     assert task_cluster_bootstrap_95(rates) == slow_interval(rates)
 
 
+@pytest.mark.parametrize(
+    ("rates", "low", "high"),
+    [
+        ([1.0, 0.0], 0.0, 1.0),
+        ([0.1, 0.2, 0.7], 0.10000000000000002, 0.6999999999999998),
+        ([1 / 3, 2 / 3, 1.0, 0.0, 1 / 3], 0.2, 0.7999999999999999),
+    ],
+)
+@pytest.mark.parametrize("at_once", [None, 40_000])
+def test_known_intervals_come_in_one_block_and_in_several(rates, low, high, at_once, monkeypatch):
+    if at_once is not None:
+        monkeypatch.setattr(bootstrap, "_MAX_DRAWS_AT_ONCE", at_once)
+    assert task_cluster_bootstrap_95(rates) == (low, high)
+
+
+def test_draws_are_kept_up_to_the_size_that_is_drawn_at_once(monkeypatch):
+    kept = [bootstrap._drawn_tasks(2)]
+    monkeypatch.setattr(bootstrap, "_MAX_DRAWS_AT_ONCE", 2 * bootstrap.RESAMPLES)
+    kept.append(bootstrap._drawn_tasks(2))
+    assert kept[0] is kept[1]
+    (block,) = kept[0]
+    assert block.shape == (2, bootstrap.RESAMPLES)
+
+
 @settings(max_examples=10, deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=9))
 def test_it_equals_the_definition_for_any_rates(rates):
@@ -69,7 +94,7 @@ def test_it_depends_on_the_order_of_the_tasks():
 
 
 def test_no_task_is_refused():
-    with pytest.raises(ValueError, match="at least one task"):
+    with pytest.raises(ValueError, match=r"^the bootstrap interval needs at least one task$"):
         task_cluster_bootstrap_95([])
 
 
@@ -85,6 +110,8 @@ def test_no_task_is_refused():
         (0.49999999999999994, 0, 0.0),
         (4503599627370497.0, 0, 4503599627370497.0),
         (1, 4, 1.0),
+        (0.99999, 3, 1.0),
+        (0.12345, 2, 0.12),
     ],
 )
 def test_rounding(value, digits, expected):
@@ -101,8 +128,12 @@ def test_rounding_goes_to_the_nearest_and_ties_go_up(value, digits):
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1e308])
 def test_rounding_refuses_what_is_not_finite(value):
-    with pytest.raises(ValueError, match="cannot round"):
+    with pytest.raises(ValueError, match=f"^cannot round {re.escape(repr(value))}$"):
         round_half_up(value)
+
+
+def test_rounding_keeps_four_decimals_where_nothing_is_said():
+    assert round_half_up(0.123456) == 0.1235
 
 
 def test_rounding_needs_no_numpy():

@@ -80,8 +80,9 @@ def test_swapping_the_lanes_mirrors_everything(values):
 def test_an_interval_of_no_tasks_or_of_impossible_gaps_is_refused():
     with pytest.raises(ValueError, match="at least one task"):
         gap_interval([])
-    with pytest.raises(ValueError, match="between -1 and 1"):
-        gap_interval([3.0, 0.0])
+    for impossible in (3.0, 1.5, -1.5, float("nan")):
+        with pytest.raises(ValueError, match=r"^every difference of rates must be between -1 and 1$"):
+            gap_interval([impossible, 0.0])
 
 
 def power(tasks, favour, against):
@@ -133,7 +134,15 @@ def test_fewer_than_six_tasks_detect_nothing():
 
 @pytest.mark.parametrize(
     ("sd", "points", "expected"),
-    [(0.5, 5, 785), (1.0, 5, 3140), (0.5, 10, 197), (0.01, 5, 6), (0.0, 5, None)],
+    [
+        (0.5, 5, 785),
+        (1.0, 5, 3140),
+        (0.5, 10, 197),
+        (0.5, 1, 19623),
+        (0.5, 0.5, 78489),
+        (0.01, 5, 6),
+        (0.0, 5, None),
+    ],
 )
 def test_tasks_needed(sd, points, expected):
     assert tasks_needed(sd, points) == expected

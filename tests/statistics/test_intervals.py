@@ -24,6 +24,20 @@ def test_published_check_values(successes, low, high):
     assert all_or_nothing(successes, 18) == pytest.approx((low, high), abs=5e-5)
 
 
+@pytest.mark.parametrize(
+    ("values", "confidence", "low", "high"),
+    [
+        # The beta quantiles of the moments in exact fractions.
+        ([1 / 3, 2 / 3, 1.0, 0.0, 1 / 3], 0.95, 0.14830919711207, 0.81374712939799),
+        ([1 / 3, 2 / 3, 1.0, 0.0, 1 / 3], 0.80, 0.21705447831736, 0.73633253566986),
+        ([0.5] * 4, 0.95, 0.24647073529775, 0.75352926470225),
+        ([0.9, 1.0], 0.95, 0.16472991192411, 0.99619334519055),
+    ],
+)
+def test_tasks_that_succeed_now_and_then(values, confidence, low, high):
+    assert dirichlet_clopper_pearson(values, confidence) == pytest.approx((low, high), abs=1e-13)
+
+
 @pytest.mark.parametrize("tasks", [1, 2, 18, 200])
 def test_all_success_and_all_failure(tasks):
     edge = 0.025 ** (1 / tasks)
@@ -109,13 +123,18 @@ def test_coverage_over_populations_of_tasks_that_fail_pass_or_waver(tasks):
             assert covered >= 0.95, (a, b, c)
 
 
-@pytest.mark.parametrize("values", [[], [1.5], [-0.1, 0.5], [float("nan")]])
+def test_no_task_is_refused():
+    with pytest.raises(ValueError, match=r"^the interval needs at least one task$"):
+        dirichlet_clopper_pearson([])
+
+
+@pytest.mark.parametrize("values", [[1.5], [-0.1, 0.5], [-0.9], [float("nan")]])
 def test_values_out_of_range_are_refused(values):
-    with pytest.raises(ValueError, match="task"):
+    with pytest.raises(ValueError, match=r"^every task rate must be between 0 and 1$"):
         dirichlet_clopper_pearson(values)
 
 
-@pytest.mark.parametrize("confidence", [0, 1, 95, float("nan")])
+@pytest.mark.parametrize("confidence", [0, 1, 1.5, 95, float("nan")])
 def test_a_confidence_out_of_range_is_refused(confidence):
-    with pytest.raises(ValueError, match="confidence"):
+    with pytest.raises(ValueError, match=f"^confidence must be between 0 and 1, not {confidence!r}$"):
         dirichlet_clopper_pearson([0.5], confidence)

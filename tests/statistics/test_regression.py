@@ -54,6 +54,12 @@ def test_a_task_that_was_dark_before_has_not_gone_dark():
     assert check.dark_tasks == ()
 
 
+def test_one_success_in_every_earlier_release_is_enough_to_go_dark():
+    check = check_release([[1, 1], [1, 2], [3, 1]], [0, 1])
+    assert check.lower_tasks == (0, 1)
+    assert check.dark_tasks == (0,)
+
+
 def test_gains_are_no_notice():
     check = check_release([[0] * 18] * 3, [3] * 18)
     assert check.p_value == 1.0
@@ -62,12 +68,14 @@ def test_gains_are_no_notice():
 
 @pytest.mark.parametrize("earlier", [0, 2, 6])
 def test_too_short_or_too_long_a_history_is_refused(earlier):
-    with pytest.raises(ValueError, match="3 to 5 releases"):
+    with pytest.raises(ValueError, match=f"^the history must have 3 to 5 releases, not {earlier}$"):
         check_release([[3]] * earlier, [3])
 
 
 def test_releases_of_other_shapes_are_refused():
-    with pytest.raises(ValueError, match="2 tasks"):
+    with pytest.raises(
+        ValueError, match=r"^every release in the history must have the 2 tasks of the new one$"
+    ):
         check_release([[3, 3], [3, 3], [3]], [3, 3])
-    with pytest.raises(ValueError, match="at least one task"):
+    with pytest.raises(ValueError, match=r"^a release needs at least one task$"):
         check_release([[], [], []], [])

@@ -19,7 +19,22 @@ def test_eight_of_eight_is_little():
     assert wilson(8, 8) == pytest.approx((0.6756, 1.0), abs=1e-4)
 
 
-@pytest.mark.parametrize("arguments", [(0, 0), (-1, 3), (4, 3), (1, 3, 0.0), (1, 3, 1.0)])
-def test_refuses_what_is_no_proportion(arguments):
-    with pytest.raises(ValueError, match=r"must be|needs"):
+@pytest.mark.parametrize("total", [10, 13, 40])
+def test_none_and_all_are_their_own_limit_whatever_the_rounding(total):
+    assert wilson(0, total)[0] == 0.0
+    assert wilson(total, total)[1] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((0, 0), "the interval needs at least one case"),
+        ((-1, 3), "hits must be between 0 and the number of cases"),
+        ((4, 3), "hits must be between 0 and the number of cases"),
+        ((1, 3, 0.0), "confidence must be between 0 and 1, not 0.0"),
+        ((1, 3, 1.0), "confidence must be between 0 and 1, not 1.0"),
+    ],
+)
+def test_refuses_what_is_no_proportion(arguments, message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
         wilson(*arguments)
