@@ -26,7 +26,8 @@ def github_client(repository: str | None) -> GitHub:
     """
     import time
 
-    from discovercall.cadence.github import Access, GitHub, Surroundings
+    from discovercall.cadence.github import GitHub
+    from discovercall.cadence.github_requests import Access, Surroundings
     from discovercall.foundation.base_url import is_loopback
 
     base_url = _api_url(os.environ.get("GITHUB_API_URL") or _API)

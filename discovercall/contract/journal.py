@@ -214,8 +214,10 @@ def last_chain(path: Path) -> str | None:
         with path.open("rb") as stream:
             for line in stream:
                 found = _CHAIN.search(line.removesuffix(b"\n"))
-                chain = sha256_hex(chain.encode() + line[: found.start()]) if found else ""
-                if not found or found.group(1).decode() != chain:
+                if not found:
+                    return None
+                chain = sha256_hex(chain.encode() + line[: found.start()])
+                if found.group(1).decode() != chain:
                     return None
     except OSError:
         return None

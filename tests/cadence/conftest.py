@@ -15,7 +15,8 @@ import pytest
 from discovercall.cadence.bundle import read_bundle
 from discovercall.cadence.code import Code
 from discovercall.cadence.document import RunFacts
-from discovercall.cadence.github import Access, GitHub, Surroundings
+from discovercall.cadence.github import GitHub
+from discovercall.cadence.github_requests import Access, Surroundings
 from discovercall.cadence.plan import CadencePlan, make_plan, read_inputs
 from discovercall.cadence.proposal import Proposal, make_proposal, results_of_bundle
 from discovercall.foundation.errors import DiscovercallError

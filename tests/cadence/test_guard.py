@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discovercall.cadence.guard import PullRequest, Verdict, check_attempt, decide
+from discovercall.cadence.guard import PullRequest, Verdict, check_attempt, decide, own_pulls
 from discovercall.foundation.errors import DiscovercallError, InputError, RefusedError
 
 BRANCH, OWN, FORK = "benchmark/cadence-0123456789ab", 7, 8
@@ -88,10 +88,76 @@ def test_attempts_that_somebody_answers_for(attempt: int, accepted: int, most: i
     assert check_attempt(attempt, accepted, 108) == most
 
 
-@pytest.mark.parametrize(("attempt", "accepted"), [(2, 0), (3, 1), (0, 0), (1, -1)])
-def test_attempts_that_nobody_answers_for(attempt: int, accepted: int) -> None:
+@pytest.mark.parametrize(
+    ("pulls", "branch_exists", "reason"),
+    [
+        ([], False, f"no pull request and no branch {BRANCH}"),
+        ([PULL], True, "pull request #1 is open: no paid run"),
+        ([replace(PULL, merged=True)], True, "pull request #1 is merged: no paid run"),
+    ],
+)
+def test_a_decision_says_why(pulls: list[PullRequest], branch_exists: bool, reason: str) -> None:
+    assert decide(BRANCH, OWN, pulls, branch_exists=branch_exists).reason == reason
+
+
+@pytest.mark.parametrize(
+    ("pulls", "line"),
+    [
+        (
+            [replace(PULL, state="closed")],
+            f"pull request #1 for {BRANCH} was closed without being merged; reopen it"
+            " (https://github.com/a/b/pull/1) to keep its results; a release is not measured twice",
+        ),
+        (
+            [replace(PULL, number=2), PULL],
+            f"{BRANCH} has 2 pull requests (#1, #2); have a person say which one counts",
+        ),
+        (
+            [replace(PULL, head_repository_id=None)],
+            f"pull request #1 has the head {BRANCH} and GitHub names no repository for it, so it can't be"
+            " told from a run of ours; have a person look at https://github.com/a/b/pull/1; nothing is run"
+            " until it is settled",
+        ),
+        (
+            [],
+            f"the branch {BRANCH} exists without a pull request: an earlier run was cut off; run"
+            f" `discovercall cadence recover --branch {BRANCH}`",
+        ),
+    ],
+)
+def test_a_refusal_says_what_a_person_is_to_do(pulls: list[PullRequest], line: str) -> None:
+    with pytest.raises(RefusedError) as refusal:
+        decide(BRANCH, OWN, pulls, branch_exists=True)
+    assert str(refusal.value) == line
+
+
+def test_pull_requests_of_the_branch_come_in_the_order_of_their_numbers() -> None:
+    found = [replace(PULL, number=3), replace(PULL, number=2, head_repository_id=FORK), PULL]
+    assert [pull.number for pull in own_pulls(BRANCH, OWN, found)] == [1, 3]
+
+
+@pytest.mark.parametrize(
+    ("attempt", "accepted", "line"),
+    [
+        (0, 0, "GITHUB_RUN_ATTEMPT: must be at least 1"),
+        (-1, 5, "GITHUB_RUN_ATTEMPT: must be at least 1"),
+        (1, -1, "--accept-spent-attempts: must not be negative"),
+        (
+            2,
+            0,
+            "GITHUB_RUN_ATTEMPT: this is attempt 2: earlier ones may have billed up to 108 calls; start a new"
+            " run with accept_spent_attempts = 1, if that is to be spent again",
+        ),
+        (
+            4,
+            2,
+            "GITHUB_RUN_ATTEMPT: this is attempt 4: earlier ones may have billed up to 324 calls; start a new"
+            " run with accept_spent_attempts = 3, if that is to be spent again",
+        ),
+    ],
+)
+def test_attempts_that_nobody_answers_for(attempt: int, accepted: int, line: str) -> None:
     with pytest.raises(DiscovercallError) as refusal:
         check_attempt(attempt, accepted, 108)
-    if attempt > 1:
-        assert not isinstance(refusal.value, InputError)
-        assert f"accept_spent_attempts = {attempt - 1}" in str(refusal.value)
+    assert str(refusal.value) == line
+    assert isinstance(refusal.value, InputError) is (attempt < 1 or accepted < 0)

@@ -12,7 +12,8 @@ import pytest
 
 from discovercall.cadence.bundle import read_bundle
 from discovercall.cadence.document import RunFacts
-from discovercall.cadence.github import READ_TRIES, Access, GitHub, Surroundings
+from discovercall.cadence.github import GitHub
+from discovercall.cadence.github_requests import READ_TRIES, Access, Surroundings
 from discovercall.cadence.plan import CadencePlan
 from discovercall.cadence.problems import GitHubProblem
 from discovercall.cadence.proposal import Proposal, make_proposal, propose, results_of_bundle

@@ -4,12 +4,22 @@ import json
 import os
 import re
 import stat
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from discovercall.contract.journal import Journal, TrialKey, find_journal, journal_path, read_journal
+from discovercall.contract import journal as journal_module
+from discovercall.contract.journal import (
+    Journal,
+    JournalLost,
+    TrialKey,
+    find_journal,
+    journal_path,
+    last_chain,
+    read_journal,
+)
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.jsonl import AppendFile
 
@@ -182,8 +192,10 @@ def test_another_file_is_no_journal(path, content):
 
 
 def test_a_missing_journal_is_one_clear_error(tmp_path):
-    with pytest.raises(InputError, match=r"none\.jsonl: cannot be read \(No such file"):
-        list(read_journal(tmp_path / "none.jsonl"))
+    missing = tmp_path / "none.jsonl"
+    with pytest.raises(InputError) as refused:
+        list(read_journal(missing))
+    assert str(refused.value) == f"{missing}: cannot be read (No such file or directory)"
 
 
 class FullDisk(AppendFile):
@@ -230,3 +242,141 @@ def test_where_the_journal_of_a_run_is(tmp_path):
         find_journal(output)
     write(journal_path(output))
     assert find_journal(output) == find_journal(journal_path(output)) == journal_path(output)
+
+
+def test_an_output_that_is_there_leads_to_its_journal(tmp_path):
+    output = tmp_path / "run.jsonl"
+    output.write_text("")
+    write(journal_path(output))
+    assert find_journal(output) == journal_path(output)
+
+
+@pytest.mark.parametrize("name", ["", ".", "/"])
+def test_a_path_without_a_name_has_no_journal(name):
+    with pytest.raises(InputError) as refused:
+        find_journal(Path(name))
+    assert str(refused.value) == f"{Path(name)}: is no file"
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        None,
+        {"kind": "plan"},
+        {"kind": "plan", "plan": {}},
+        {"kind": "plan", "plan": {"lanes": ["output", {"lane": "reference"}, {"output": "b.jsonl"}]}},
+    ],
+)
+def test_a_journal_of_other_lanes_is_nobody_elses(tmp_path, first):
+    journal = Journal(AppendFile.create(tmp_path / "run.journal.jsonl"))
+    if first is not None:
+        journal._write(first["kind"], {name: value for name, value in first.items() if name != "kind"})
+    journal.close()
+    with pytest.raises(InputError) as refused:
+        find_journal(tmp_path / "a.jsonl")
+    assert str(refused.value) == f"{tmp_path / 'a.jsonl'}: has no journal a.jsonl.journal.jsonl beside it"
+
+
+def test_a_run_that_goes_on_says_so_with_its_new_limits(tmp_path):
+    path = tmp_path / "run.jsonl.journal.jsonl"
+    journal = Journal.create(path, {}, {"max_billed_calls": 3}, "d" * 64)
+    journal.resumed({"max_billed_calls": 9}, "e" * 64)
+    journal.call_withdrawn(KEY)
+    journal.close()
+    resumed, withdrawn = verified(path)[1:]
+    del resumed["chain"], withdrawn["chain"]
+    assert resumed == {"kind": "resumed", "limits": {"max_billed_calls": 9}, "plan_digest": "e" * 64}
+    assert withdrawn == {"kind": "call_withdrawn", "lane": 0, "task_id": "täsk\u2028", "trial": 1}
+
+
+def test_what_may_be_lost_is_not_waited_for(tmp_path, monkeypatch):
+    journal = Journal.create(tmp_path / "j.journal.jsonl", {}, {}, "d")
+    calls = []
+    monkeypatch.setattr(os, "fdatasync", calls.append)
+    journal.trial_started(KEY)
+    journal.revisions("a", "b")
+    assert not calls
+    journal.resumed({}, "d")
+    assert len(calls) == 1
+    journal.call_outcome(KEY, OUTCOME)
+    assert len(calls) == 2
+    journal.close()
+
+
+def test_the_folder_of_a_new_journal_is_synced(tmp_path, monkeypatch):
+    folders = []
+    monkeypatch.setattr(journal_module, "sync_folder", folders.append)
+    write(tmp_path / "j.journal.jsonl")
+    assert folders == [tmp_path]
+
+
+def test_the_last_chain_value_is_that_of_an_unbroken_chain(path, tmp_path):
+    lines = path.read_bytes().splitlines(keepends=True)
+    assert last_chain(path) == json.loads(lines[-1])["chain"]
+    for content, chain in (
+        (b"", ""),
+        (lines[0], json.loads(lines[0])["chain"]),
+        (b"text\n", None),
+        (lines[0] + b"text\n", None),
+        (lines[0] + lines[2], None),
+        (b"".join(lines[1:]), None),
+    ):
+        path.write_bytes(content)
+        assert last_chain(path) == chain, content
+    assert last_chain(tmp_path / "none") is None
+
+
+def test_a_journal_somewhere_else_is_lost_for_good(path, tmp_path):
+    other = tmp_path / "other.journal.jsonl"
+    journal = Journal.create(other, {}, {}, "d")
+    journal.check(other)
+    assert journal.intact
+    line = (
+        "the journal is lost (somebody removed, replaced or changed it during the run); the outputs hold what"
+        " is finished; start what is missing anew, with another --output"
+    )
+    with pytest.raises(JournalLost) as lost:
+        journal.check(path)
+    assert str(lost.value) == line
+    assert not journal.intact
+    with pytest.raises(JournalLost):
+        journal.check(other)
+    with pytest.raises(JournalLost):
+        journal.call_intent(KEY, None, DRAFT)
+    journal.trial_finished(KEY, {"run_id": "r1"})
+    journal.close()
+    assert [content["kind"] for content in verified(other)] == ["plan", "trial_finished"]
+
+
+def test_a_lost_journal_that_cannot_be_written_is_lost_not_full(tmp_path):
+    path = tmp_path / "j.journal.jsonl"
+    file = FullDisk(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), path)
+    journal = Journal.begin(file, {}, {}, "d")
+    path.unlink()
+    file.full = True
+    for _ in range(2):
+        with pytest.raises(JournalLost):
+            journal.trial_finished(KEY, {})
+    journal.close()
+
+
+def test_an_error_without_words_is_told_by_what_it_is(tmp_path):
+    path = tmp_path / "j.journal.jsonl"
+
+    class Broken(AppendFile):
+        def append(self, data, *, sync):
+            raise OSError("wires cut")
+
+    with pytest.raises(InputError) as refused:
+        Journal.begin(Broken(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), path), {}, {}, "d")
+    assert str(refused.value) == (
+        "the journal can't be written (wires cut); nothing more is started; mend the cause, then continue"
+        " with --resume"
+    )
+
+
+def test_where_each_line_ends_is_known(path):
+    ends = [entry.end for entry in read_journal(path)]
+    lines = path.read_bytes().splitlines(keepends=True)
+    assert ends == [sum(map(len, lines[: number + 1])) for number in range(len(lines))]
+    assert [entry.number for entry in read_journal(path)] == [1, 2, 3, 4, 5, 6]

@@ -82,6 +82,8 @@ def test_a_call_that_names_a_new_highest_price_raises_what_unknown_ones_count() 
         (2, None, [1, 1], 2, "the limit of 2 billed calls is reached"),
         (3, None, [1, 1], 2, "the limit of 3 billed calls leaves 1, too few for a trial of 2 lanes"),
         (3, 99, [1, 1], 2, "the limit of 3 billed calls leaves 1, too few for a trial of 2 lanes"),
+        (2, 5, [1, 1], 1, "the limit of 2 billed calls is reached"),
+        (4, 3, [1, 1], 2, "the limit of 3 credits leaves 1, too few for a trial of 2 lanes, reckoned at 2"),
         (9, 20, [10, 10], 1, "the limit of 20 credits is reached"),
         (9, 20, [10, 20], 1, "the limit of 20 credits is reached"),
         (9, 25, [10, 10], 1, "the limit of 25 credits leaves 5, too few for another call, reckoned at 10"),
@@ -113,6 +115,46 @@ def test_the_limit_that_leaves_no_room_is_told_as_it_is(
     assert spend.limit_reached(lanes) == told
 
 
+def test_where_no_price_is_known_the_answer_is_awaited_and_a_call_is_reckoned_at_nothing() -> None:
+    spend = Spend(max_calls=9, max_credits=5)
+    spend.commit(key(1), None)
+    assert not spend.has_room_for(set(), {key(2)})
+    assert spend.limit_reached() == (
+        "the limit of 5 credits leaves 5, too few for another call, reckoned at 0"
+        " (1 of unknown cost counted as the dearest)"
+    )
+    assert spend.reckoned_credits == 0
+
+
+def test_a_limit_may_be_reached_to_the_last_credit_and_the_last_call() -> None:
+    spend = Spend(max_calls=2, max_credits=20)
+    spend.commit(key(1), 10)
+    assert spend.has_room_for(set(), {key(2)})
+    spend.check(10)
+    spend.commit(key(2), 10)
+    with pytest.raises(SpendLimitError) as refused:
+        spend.check(0)
+    assert refused.value.what == "the limit of 2 billed calls is reached"
+
+
+def test_prices_below_one_credit_are_what_they_are() -> None:
+    spend = Spend(max_calls=9, max_credits=1)
+    spend.commit(key(1), 0.25)
+    assert spend.dearest == 0.25
+    spend.commit(key(2), None)
+    assert spend.reckoned_credits == 0.5
+    spend.check(0.375)
+    spend.check(None)
+    with pytest.raises(SpendLimitError):
+        spend.check(0.5)
+    free = Spend(max_calls=9, max_credits=1)
+    free.commit(key(1), None)
+    free.check(None)
+    free.check(1)
+    with pytest.raises(SpendLimitError):
+        free.check(1.5)
+
+
 def test_a_call_that_is_too_dear_says_what_is_left() -> None:
     spend = Spend(max_calls=100, max_credits=10)
     spend.commit(key(1), 4)
@@ -132,6 +174,10 @@ def test_a_call_that_was_turned_away_costs_nothing() -> None:
     spend.withdraw(key(1))
     assert spend.known_credits == spend.reckoned_credits == 0
     assert spend.has_room_for(set(), {key(1)})
+    spend = Spend(max_calls=2, max_credits=3)
+    spend.commit(key(1), None)
+    spend.withdraw(key(1))
+    assert spend.has_room_for(set(), {key(1)}), "nothing is awaited any more"
 
 
 @given(
