@@ -291,7 +291,7 @@ def test_a_run_that_goes_on_says_so_with_its_new_limits(tmp_path):
 
 def test_what_may_be_lost_is_not_waited_for(tmp_path, monkeypatch):
     journal = Journal.create(tmp_path / "j.journal.jsonl", {}, {}, "d")
-    calls = []
+    calls: list[int] = []
     monkeypatch.setattr(os, "fdatasync", calls.append)
     journal.trial_started(KEY)
     journal.revisions("a", "b")
@@ -304,7 +304,7 @@ def test_what_may_be_lost_is_not_waited_for(tmp_path, monkeypatch):
 
 
 def test_the_folder_of_a_new_journal_is_synced(tmp_path, monkeypatch):
-    folders = []
+    folders: list[Path] = []
     monkeypatch.setattr(journal_module, "sync_folder", folders.append)
     write(tmp_path / "j.journal.jsonl")
     assert folders == [tmp_path]

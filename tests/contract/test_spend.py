@@ -150,9 +150,9 @@ def test_prices_below_one_credit_are_what_they_are() -> None:
     free = Spend(max_calls=9, max_credits=1)
     free.commit(key(1), None)
     free.check(None)
-    free.check(1)
+    free.check(0.5)
     with pytest.raises(SpendLimitError):
-        free.check(1.5)
+        free.check(0.75)
 
 
 def test_a_call_that_is_too_dear_says_what_is_left() -> None:
