@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from discovercall.contract.journal import (
     journal_path,
     plan_line,
 )
-from discovercall.contract.ledger import read_ledger, resume_journal
+from discovercall.contract.ledger import first_difference, read_ledger, resume_journal
 from discovercall.contract.plan import Lane, RunPlan
 from discovercall.contract.tasks import load_task_set
 from discovercall.foundation.errors import InputError
@@ -225,6 +226,8 @@ OUTCOME = {"kind": "call_outcome", "lane": 0, "task_id": "a", "trial": 1, **outc
     ("contents", "line"),
     [
         ([{"kind": "plan"}], 1),
+        ([PLAN | {"limits": {"max_credits": 1}}], 1),
+        ([PLAN | {"plan": {"tasks": [], "trials": 1, "lanes": [{}]}}], 1),
         ([{"kind": "plan", "plan": [], "limits": {}}], 1),
         ([{"kind": "plan", "plan": {"tasks": 1, "trials": 1, "lanes": []}, "limits": {}}], 1),
         ([{"kind": "plan", "plan": {"tasks": ["a"], "trials": "x", "lanes": []}, "limits": {}}], 1),
@@ -240,8 +243,9 @@ def test_lines_that_no_run_writes_are_refused_by_number(
 ) -> None:
     path = tmp_path / "x.journal.jsonl"
     path.write_bytes(chained(*contents))
-    with pytest.raises(InputError, match=f"x.journal.jsonl:{line}: "):
+    with pytest.raises(InputError) as refused:
         read_ledger(path)
+    assert str(refused.value) == f"{path}:{line}: is no line that a run writes"
 
 
 def test_a_wrong_name_is_not_taken_for_a_lane_of_another_run(tmp_path: Path) -> None:
@@ -253,3 +257,185 @@ def test_a_wrong_name_is_not_taken_for_a_lane_of_another_run(tmp_path: Path) -> 
     for nothing in ("", ".", "/"):
         with pytest.raises(InputError, match="is no file"):
             find_journal(Path(nothing))
+
+
+def resumption(plan: RunPlan, path: Path | None = None) -> str:
+    """What resuming says when it refuses."""
+    with pytest.raises(InputError) as refused:
+        resume_journal(path or plan.journal, plan)
+    return str(refused.value)
+
+
+def test_what_a_run_wrote_is_read_again_in_every_field(plan: RunPlan) -> None:
+    journal = start(plan)
+    journal.revisions("v1", None)
+    journal.call_intent(KEY, 0.5, record(run_id="one"))
+    journal.call_outcome(KEY, outcome(0.25))
+    journal.call_intent(SECOND, None, record(run_id="two"))
+    journal.revisions(None, "c2")
+    journal.close()
+    ledger = read_ledger(plan.journal)
+    lines_read = plan.journal.read_bytes().splitlines(keepends=True)
+    assert (ledger.plan, ledger.limits) == (plan.header(), plan.limits())
+    assert ledger.planned == 2
+    assert {key: draft["run_id"] for key, draft in ledger.drafts.items()} == {KEY: "one", SECOND: "two"}
+    assert ledger.outcomes == {KEY: outcome(0.25)}
+    assert (ledger.prices, ledger.dearest) == ({KEY: 0.25}, 0.5)
+    assert ledger.observations == [("v1", None), (None, "c2")]
+    assert (ledger.records, ledger.unknown) == ({}, [SECOND])
+    assert (ledger.chain, ledger.end) == (json.loads(lines_read[-1])["chain"], len(b"".join(lines_read)))
+
+
+def test_a_plan_alone_ends_where_its_line_ends(plan: RunPlan) -> None:
+    start(plan).close()
+    ledger, line = read_ledger(plan.journal), plan.journal.read_bytes()
+    assert (ledger.chain, ledger.end) == (json.loads(line)["chain"], len(line))
+
+
+@pytest.mark.parametrize("content", [b"", chained({"kind": "resumed"})])
+def test_a_file_without_a_plan_is_no_journal(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "x.journal.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(InputError) as refused:
+        read_ledger(path)
+    assert str(refused.value) == f"{path}:1: holds no plan; it is no journal of a run; remove it"
+
+
+def test_a_recorded_trial_of_unknown_outcome_is_unknown_too(plan: RunPlan) -> None:
+    journal = start(plan)
+    journal.call_intent(KEY, None, record())
+    journal.trial_finished(KEY, record(error={"stage": "api", "reason_code": "outcome_unknown"}))
+    journal.trial_finished(SECOND, record(error={"stage": "api", "reason_code": "http_503"}))
+    journal.close()
+    assert read_ledger(plan.journal).unknown == [KEY]
+
+
+def test_a_trial_that_broke_off_is_finished_once_as_the_journal_knows_it(plan: RunPlan) -> None:
+    draft = record(run_id="one", call={"attempted": True, "success": None})
+    journal = start(plan)
+    journal.trial_finished(SECOND, record(run_id="two", trial=2))
+    journal.call_intent(SECOND, None, record(run_id="two", trial=2))
+    journal.call_intent(KEY, None, draft)
+    journal.call_outcome(KEY, outcome(None))
+    journal.close()
+    answered = {**draft, "status": "completed", "call": {"attempted": True, "success": True}}
+    answered["call"] |= {"result_nonempty": True}
+    assert read_ledger(plan.journal).broken_off() == {KEY: answered}
+    journal, ledger = resume_journal(plan.journal, plan)
+    journal.close()
+    assert ledger.records[KEY] == answered
+    assert {key: found["run_id"] for key, found in ledger.records.items()} == {KEY: "one", SECOND: "two"}
+    again = read_ledger(plan.journal)
+    assert again.records == ledger.records
+    assert again.broken_off() == {}
+    assert plan.journal.read_bytes().count(b'"kind":"trial_finished"') == 2
+
+
+def test_a_call_of_which_nobody_knows_is_recorded_as_such(plan: RunPlan) -> None:
+    journal = start(plan)
+    journal.call_intent(KEY, None, record(run_id="one"))
+    journal.close()
+    journal, ledger = resume_journal(plan.journal, plan)
+    journal.close()
+    assert ledger.records[KEY]["error"]["reason_code"] == "outcome_unknown"
+    assert ledger.unknown == [KEY]
+
+
+@pytest.mark.parametrize("torn", [b"", b'{"kind":"trial_st'])
+def test_a_resumed_journal_goes_on_behind_its_last_whole_line(plan: RunPlan, torn: bytes) -> None:
+    start(plan).close()
+    whole = plan.journal.read_bytes()
+    plan.journal.write_bytes(whole + torn)
+    richer = replace(plan, max_billed_calls=9, max_credits=50.0)
+    journal, ledger = resume_journal(plan.journal, richer)
+    journal.trial_started(KEY)
+    journal.close()
+    assert (ledger.plan, ledger.limits) == (plan.header(), plan.limits())
+    assert plan.journal.read_bytes().startswith(whole)
+    added = [json.loads(line) for line in plan.journal.read_bytes()[len(whole) :].splitlines()]
+    assert [entry["kind"] for entry in added] == ["resumed", "trial_started"]
+    assert (added[0]["limits"], added[0]["plan_digest"]) == (richer.limits(), richer.digest)
+    assert read_ledger(plan.journal).limits == {"max_billed_calls": 9, "max_credits": 50.0}
+
+
+def test_a_run_that_starts_over_has_the_plan_and_the_limits_of_now(plan: RunPlan) -> None:
+    plan.journal.write_bytes(b"")
+    journal, ledger = resume_journal(plan.journal, plan)
+    journal.close()
+    assert (ledger.plan, ledger.limits) == (plan.header(), plan.limits())
+
+
+def test_a_call_that_was_turned_away_may_have_named_no_price(plan: RunPlan) -> None:
+    journal = start(plan)
+    journal.call_intent(KEY, None, record())
+    journal.call_withdrawn(KEY)
+    journal.call_withdrawn(KEY)
+    journal.close()
+    assert read_ledger(plan.journal).drafts == {}
+
+
+def test_a_journal_in_use_or_that_can_not_be_opened_says_so(plan: RunPlan, tmp_path: Path) -> None:
+    journal = start(plan)
+    assert resumption(plan) == f"--resume: {plan.journal} is in use by a run; wait for it to end"
+    journal.close()
+    missing = tmp_path / "none.journal.jsonl"
+    assert resumption(plan, missing) == f"--resume: {missing} can't be opened (No such file or directory)"
+
+
+def test_another_plan_is_told_by_what_differs(plan: RunPlan) -> None:
+    start(plan).close()
+    before = plan.journal.read_bytes()
+    for other, difference in (
+        (replace(plan, trials=3), "trials was 2 and is now 3"),
+        (replace(plan, execute=False), "execute was True and is now False"),
+        (
+            replace(plan, lanes=(replace(plan.lanes[0], model="n"),)),
+            "lanes[0].model was 'm' and is now 'n'",
+        ),
+    ):
+        assert resumption(other, plan.journal) == (
+            f"--resume: this is another run: {difference}; give the same options as before, or another"
+            " --output"
+        )
+    assert plan.journal.read_bytes() == before
+    resume_journal(plan.journal, plan)[0].close()
+
+
+def test_a_beginning_of_something_else_is_refused_to_the_word(plan: RunPlan) -> None:
+    plan.journal.write_bytes(b"notes")
+    assert resumption(plan) == (
+        f"{plan.journal}:1: this is not the beginning of this run's journal; restore it from a copy, or start"
+        " the run anew with another --output"
+    )
+
+
+def test_every_lanes_output_is_looked_at(plan: RunPlan, tmp_path: Path) -> None:
+    other = replace(plan.lanes[0], lane="reference", output=tmp_path / "other.jsonl")
+    two = replace(plan, lanes=(*plan.lanes, other))
+    start(two).close()
+    other.output.write_text(lines(record(run_id="not mine")))
+    assert resumption(two) == (
+        f"--resume: {other.output} is not this run's and would be overwritten; move it away"
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "said"),
+    [
+        (1, 1, None),
+        (1, 2, " was 1 and is now 2"),
+        ({"a": 1}, {"a": 1}, None),
+        ({"b": 1, "a": 1}, {"b": 2, "a": 2}, "a was 1 and is now 2"),
+        ({"a": 1}, {}, "a was 1 and is now None"),
+        ({}, {"a": "x"}, "a was None and is now 'x'"),
+        ({"a": {"b": [1, {"c": 2}]}}, {"a": {"b": [1, {"c": 3}]}}, "a.b[1].c was 2 and is now 3"),
+        ({"a": [1, 2]}, {"a": [1]}, "a was [1, 2] and is now [1]"),
+        ({"a": [1]}, {"a": [1]}, None),
+        ({"a": [1]}, {"a": 1}, "a was [1] and is now 1"),
+        ({"a": 1}, {"a": [1]}, "a was 1 and is now [1]"),
+        ({"a": {}}, {"a": 1}, "a was {} and is now 1"),
+        ({"a": 1}, {"a": {}}, "a was 1 and is now {}"),
+    ],
+)
+def test_the_first_difference_in_words(before: Any, now: Any, said: str | None) -> None:
+    assert first_difference(before, now) == said
