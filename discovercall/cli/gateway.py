@@ -21,6 +21,7 @@ from discovercall.cli.gateway_broker import (
     opened,
     read_config,
     read_world,
+    say_embedding,
     show,
 )
 from discovercall.foundation.errors import EXIT_NO, InputError
@@ -174,7 +175,7 @@ def index(
     from discovercall.gateway.listing import run_index
     from discovercall.gateway.rendering import index_lines
 
-    result = run_index(read_config(config), semantic=semantic.value if semantic else None)
+    result = run_index(read_config(config), semantic=semantic.value if semantic else None, busy=say_embedding)
     if output_format is GatewayFormat.JSON:
         print_json(result.to_json())
     else:

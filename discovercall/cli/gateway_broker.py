@@ -85,7 +85,9 @@ def opened(
     if catalog is not None and config is not None:
         raise InputError("goes without --catalog", where="--config", fix="give one of them")
     if config is not None:
-        assembly = assemble(read_config(config), semantic=semantic.value if semantic else None)
+        assembly = assemble(
+            read_config(config), semantic=semantic.value if semantic else None, busy=say_embedding
+        )
     else:
         world = read_world(catalog)
         assembly = assemble_world(
@@ -94,11 +96,19 @@ def opened(
             vectors=_vectors(),
             settings=settings,
             path=catalog,
+            busy=say_embedding,
         )
     try:
         yield assembly
     finally:
         assembly.broker.close()
+
+
+def say_embedding(texts: int) -> None:
+    """Tell whoever waits why, before a catalog's texts are embedded."""
+    typer.echo(
+        f"Embedding {texts} texts, some 20 ms each; this is done once where they can be kept.", err=True
+    )
 
 
 def show(answer: Answer, output_format: GatewayFormat) -> None:

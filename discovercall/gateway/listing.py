@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,7 +78,11 @@ def list_document(broker: Broker, digest: str | None, now: float) -> dict[str, A
 
 
 def run_index(
-    config: GatewayConfig, *, semantic: SemanticMode | None = None, clock: Clock = time.time
+    config: GatewayConfig,
+    *,
+    semantic: SemanticMode | None = None,
+    clock: Clock = time.time,
+    busy: Callable[[int], None] | None = None,
 ) -> IndexRun:
     """Read all enabled servers, write the index file, and prepare the vectors that searches need.
 
@@ -86,11 +90,12 @@ def run_index(
         config: the configuration.
         semantic: instead of what the configuration says.
         clock: seconds since the Unix epoch.
+        busy: is told how many texts have to be embedded, before it takes seconds.
 
     Raises:
         InputError: the index can't be written, or the model is required and can't be used.
     """
-    encoder, search = load_encoder(semantic or config.semantic, config.vectors_path)
+    encoder, search = load_encoder(semantic or config.semantic, config.vectors_path, busy)
     try:
         catalog = read_index(config)
     except CatalogUnreadableError:

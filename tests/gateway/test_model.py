@@ -2,6 +2,8 @@
 
 import importlib.metadata
 import importlib.util
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -71,6 +73,32 @@ def test_vectors_are_the_same_each_time(model):
     assert model.facts.weights_sha256 == WEIGHTS_SHA256
     near = model.encode(["mail the client", "the cat sleeps"]) @ rows[0]
     assert near[0] > near[1] + 0.2
+
+
+@pytest.mark.slow
+@pytest.mark.part("semantic search with the real model")
+def test_the_run_time_reports_nothing_to_its_maker(model, tmp_path):
+    """It would name this machine in the home folder, for what it reports; where CI is set it keeps still."""
+    code = "from discovercall.gateway.encoder import MiniLmEncoder; MiniLmEncoder().encode(['a text'])"
+    subprocess.run(
+        [sys.executable, "-c", code], env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}, check=True
+    )
+    assert not list(tmp_path.iterdir())
+
+
+def test_who_waits_for_many_texts_is_told_how_many():
+    class Fake:
+        identity = "fake"
+
+        def encode(self, texts):
+            return np.ones((len(texts), DIMENSIONS), np.float32)
+
+    told: list[int] = []
+    encoder = CachingEncoder(Fake(), busy=told.append)
+    encoder.encode(["a", "b"])
+    encoder.encode([str(number) for number in range(150)])
+    encoder.encode([str(number) for number in range(150)])
+    assert told == [150]
 
 
 @pytest.mark.slow
