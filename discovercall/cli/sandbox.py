@@ -133,17 +133,17 @@ def _over_servers(path: Path, environment: Mapping[str, str], planned: str | Non
     from discovercall.gateway.store import CatalogUnreadableError
 
     config = load_config(path, environment)
-    if planned is not None and _definition_sha256(config) != planned:
-        raise InputError(
-            "it or its index changed since the plan was made", where=str(path), fix="start again"
-        )
-    assembly = assemble(config)
+    assembly = assemble(config, follow=False)  # one run, one catalog
     remedy = f"run `discovercall gateway index --config {path}` first"
     try:
         try:
             tools = assembly.plain.source.current().tools()
         except CatalogUnreadableError as error:
             raise InputError(str(error), where="--gateway", fix=remedy) from None
+        if planned is not None and _definition_sha256(config) != planned:
+            raise InputError(
+                "it or its index changed since the plan was made", where=str(path), fix="start again"
+            )
         if not tools:
             raise InputError("the index holds no tools", where=str(path), fix=remedy)
         typer.echo(f"{len(tools)} tools over MCP; search: {assembly.search}", err=True)

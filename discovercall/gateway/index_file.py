@@ -167,10 +167,12 @@ class IndexFile:
 
     Args:
         config: names the file and the servers.
+        follow: False for one that stays as it was first read.
     """
 
-    def __init__(self, config: GatewayConfig) -> None:
+    def __init__(self, config: GatewayConfig, *, follow: bool = True) -> None:
         self._config = config
+        self._follow = follow
         self._seen: tuple[int, int, int] | None = None
         self._catalog: Catalog | None = None
 
@@ -180,6 +182,8 @@ class IndexFile:
         Raises:
             CatalogUnreadableError: the file is there and can't be used.
         """
+        if self._catalog is not None and not self._follow:
+            return self._catalog
         try:
             state = self._config.index_path.stat()
             seen = (state.st_mtime_ns, state.st_size, state.st_ino)

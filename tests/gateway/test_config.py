@@ -134,6 +134,15 @@ def test_index_file_is_read_again_when_it_changes(tmp_path):
     assert len(source.current().tools()) == 2
 
 
+def test_index_that_is_not_followed_stays_as_it_was_first_read(tmp_path):
+    config = load(tmp_path, '[servers.mail]\ncommand = "x"\n')
+    source = IndexFile(config, follow=False)
+    first = source.current()
+    write_index(config.index_path, Catalog.of_world(world(), indexed_at=1.0))
+    assert source.current() is first
+    assert not first.tools()
+
+
 @pytest.mark.parametrize("text", ["", "{}", "[1", json.dumps({"version": 2, "servers": [], "tools": []})])
 def test_damaged_index(tmp_path, text):
     config = load(tmp_path, '[servers.mail]\ncommand = "x"\n')
