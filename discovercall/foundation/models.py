@@ -16,6 +16,7 @@ from discovercall.foundation.shown import NAME_LIMIT, shown_line, shown_name
 ModelT = TypeVar("ModelT", bound=BaseModel)
 ItemT = TypeVar("ItemT", bound=Hashable)
 _SUBJECT = re.compile(r"(?:Value error, |(?:Input|Value|List|Dictionary|String) (?=should ))")
+_NO_OBJECT = frozenset({"dict_type", "model_type"})  # pydantic's words for these name Python's types
 
 
 def refuse(rule: str) -> PydanticCustomError:
@@ -82,7 +83,8 @@ def check(model: type[ModelT], value: Any, where: str) -> ModelT:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         at = field_path(_shown(first["loc"], unknown=first["type"] == "extra_forbidden"))
-        message = _SUBJECT.sub("", first["msg"], count=1).replace(" after validation", "")
+        said = "must be a JSON object" if first["type"] in _NO_OBJECT else first["msg"]
+        message = _SUBJECT.sub("", said, count=1).replace(" after validation", "")
         raise InputError(message[:1].lower() + message[1:], where=f"{where}: {at}" if at else where) from None
 
 

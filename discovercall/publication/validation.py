@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from discovercall.contract.plan import SANDBOX_BASE_URL
 from discovercall.foundation.digests import is_commit, is_sha256
 from discovercall.foundation.ecmascript import is_integer
 from discovercall.foundation.errors import InputError, RefusedError
 from discovercall.foundation.models import check
 from discovercall.publication.consistency import REVISIONS, UNREPORTED, contradictions
-from discovercall.publication.policy import LEGACY_LANE, Policy, is_loopback_url, plain_name, read_policy
+from discovercall.publication.policy import LEGACY_LANE, Policy, is_rehearsal_url, plain_name, read_policy
 from discovercall.publication.public_record import PublicRecord
 from discovercall.publication.secret_scan import SecretScanner
 
@@ -127,7 +126,7 @@ def is_rehearsal_run(records: Sequence[Mapping[str, Any]]) -> bool:
 def _is_rehearsal(record: Any) -> bool:
     metadata = record.get("metadata") if isinstance(record, Mapping) else None
     url = metadata.get("api_base_url") if isinstance(metadata, Mapping) else None
-    return url == SANDBOX_BASE_URL or is_loopback_url(url)
+    return is_rehearsal_url(url)
 
 
 def validate_official_run(records: Any, *, task_set_sha256: str | None, min_trials_per_task: int = 3) -> None:

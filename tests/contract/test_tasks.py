@@ -73,7 +73,7 @@ def complaint(text):
         (with_constraint(composite_aliases=["p", " "]), f"constraints[0].composite_aliases[1]: {TEXT}"),
         (with_constraint(normalizers=["lower"]), "constraints[0].normalizers[0]: should be 'url_decode'"),
         (with_constraint(normalizers=None), "constraints[0].normalizers: should be a valid list"),
-        (with_constraint(alias_values=None), "constraints[0].alias_values: should be a valid dictionary"),
+        (with_constraint(alias_values=None), "constraints[0].alias_values: must be a JSON object"),
         (
             with_constraint(alias_values={"city": "x"}),
             "constraints[0].alias_values.city: should be a valid list",
@@ -84,7 +84,7 @@ def complaint(text):
             with_constraint(alias_values={"other": ["x"]}),
             "constraints[0]: alias_values may name only the constraint's own aliases",
         ),
-        (task(reference=[]), "reference: should be a valid dictionary or instance of Reference"),
+        (task(reference=[]), "reference: must be a JSON object"),
         (task(reference={}), "reference.candidates: field required"),
         (with_candidates(), "reference: needs unavailable_reason where candidates is empty"),
         (with_candidates(unavailable_reason=" "), f"reference.unavailable_reason: {TEXT}"),

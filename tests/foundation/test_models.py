@@ -49,7 +49,7 @@ def complaint(value):
             "a.json:3: parts[0].names: must not name anything twice",
         ),
         ({"name": "a", "choices": {"k": [None]}}, f"a.json:3: choices.k[0]: {PRIMITIVE}"),
-        ([], "a.json:3: should be a valid dictionary or instance of Outer"),
+        ([], "a.json:3: must be a JSON object"),
     ],
 )
 def test_the_first_problem_is_told_with_its_place_and_what_would_be_right(value, message):

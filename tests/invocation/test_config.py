@@ -90,7 +90,7 @@ def test_the_mock_needs_no_key_and_reads_none(plan: Any) -> None:
     ("config", "where", "says"),
     [
         ("{", "bench.json", "not valid JSON"),
-        ("[]", "bench.json", "valid dictionary"),
+        ("[]", "bench.json", "must be a JSON object"),
         ({}, "schema_version", "required"),
         ({"schema_version": 2}, "schema_version", "should be 1"),
         ({"schema_version": 1, "api_key": "x"}, "bench.json", "unknown field api_key"),
