@@ -202,11 +202,11 @@ def carry_out(
         nursery = become_subreaper()
         announce(prepared)
         try:
-            with observer_for(prepared.plan) as observer:
-                result = execute_run(prepared, connection, observer, resume=options.resume)
+            with observer_for(prepared.plan, resume=options.resume) as watch:
+                result = execute_run(prepared, connection, watch, resume=options.resume)
         finally:
             nursery.sweep(_LAST_SWEEP_S)
-    conclude(prepared, result)
+    conclude(prepared, result, watch)
     if result.lost is not None:
         raise result.lost
     if result.limit is not None:
