@@ -115,6 +115,26 @@ def test_without_the_normalizer_nothing_is_decoded(actual):
     assert not satisfied("a b", actual, normalizers=[])
 
 
+def test_listed_values_and_parts_of_composites_are_decoded_too():
+    listed = {"aliases": ["id"], "value": "x", "alias_values": {"id": ["a%20b"]}}
+    assert constraint_accuracy([{**listed, "normalizers": ["url_decode"]}], {"id": "a b"}) == 1
+    assert constraint_accuracy([listed], {"id": "a b"}) == 0
+    parts = [
+        {"aliases": ["from"], "value": "US%20D", "composite_aliases": ["pair"]},
+        {"aliases": ["to"], "value": "e+r", "composite_aliases": ["pair"]},
+    ]
+    decoding = [{**part, "normalizers": ["url_decode"]} for part in parts]
+    assert constraint_accuracy(decoding, {"pair": "us d/e r"}) == 1
+    assert constraint_accuracy(parts, {"pair": "us d/e r"}) == 0
+
+
+@pytest.mark.parametrize("missing", ["", None])
+@pytest.mark.parametrize("match", ["equals", "contains"])
+def test_a_missing_value_meets_nothing_not_even_an_empty_one(missing, match):
+    assert not satisfied("", missing, match=match)
+    assert satisfied("", " ", match=match)
+
+
 def test_lists_are_not_decoded():
     assert not satisfied('["a b"]', ["a%20b"], normalizers=["url_decode"])
     assert normalize(["A%20B"], True) == '["A%20B"]'

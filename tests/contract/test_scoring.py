@@ -9,6 +9,7 @@ from discovercall.foundation.errors import InputError
 from tests.support.records import constraint, failed, metadata, record, task
 
 TASK = task()
+ATTESTED = "parameterization needs required_parameter_accuracy and constraint_accuracy from 0 to 1"
 WON = {
     "completed": True,
     "executed": True,
@@ -222,7 +223,7 @@ def test_attested_accuracies_count_only_where_the_parameters_are_absent(paramete
 )
 def test_impossible_attestations_are_refused(parameterization):
     run = public(run_id="r9", parameterization=parameterization)
-    with pytest.raises(InputError, match=r"^record r9: parameterization needs"):
+    with pytest.raises(InputError, match=rf"^record r9: {ATTESTED}$"):
         score_record(TASK, run)
 
 
@@ -238,6 +239,13 @@ def test_a_model_is_needed(model):
         score_record(TASK, record(run_id="r1", model=model))
 
 
+def test_a_record_without_a_name_is_told_by_a_question_mark():
+    run = record(model=None)
+    del run["run_id"]
+    with pytest.raises(InputError, match=r"^record \?: model is required$"):
+        score_record(TASK, run)
+
+
 @pytest.mark.parametrize("trial", [None, 0, -1, 1.5, True, "1", math.inf, math.nan, [1]])
 def test_a_whole_trial_is_needed(trial):
     with pytest.raises(InputError, match=r"^record r1: trial must be a whole number from 1$"):
@@ -250,14 +258,14 @@ def test_a_trial_may_be_written_with_a_fraction_of_zero():
 
 @pytest.mark.parametrize("value", [None, [], "record", 7])
 def test_a_record_must_be_an_object(value):
-    with pytest.raises(InputError, match="a run record must be an object"):
+    with pytest.raises(InputError, match=r"^a run record must be an object$"):
         score_record(TASK, value)
 
 
 @pytest.mark.parametrize("value", [None, [], "task", 7])
 def test_a_task_must_be_known(value):
-    with pytest.raises(InputError, match="unknown task: weather"):
-        score_record(value, record())
+    with pytest.raises(InputError, match=r"^record r1: unknown task: weather$"):
+        score_record(value, record(run_id="r1"))
 
 
 def test_several_constraints_give_a_share():
