@@ -22,7 +22,7 @@ def adapters(
     ] = None,
     format: Annotated[Format, typer.Option(help="What is printed.")] = Format.HUMAN,
 ) -> None:
-    """List the bundled adapters and the environment names that each declares."""
+    """List the bundled adapters and the variables that each declares."""
     if revision is not None:
         _print_revision(revision, tuple(adapter_arg or ()), format)
         return

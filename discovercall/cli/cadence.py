@@ -9,7 +9,7 @@ from discovercall.cli.cadence_propose import document, headline, propose, recove
 from discovercall.cli.cadence_run import run
 
 app = typer.Typer(
-    help="The benchmark of a release: planned, approved, run once, proposed as a draft pull request.",
+    help="Measure a release: planned, approved, run once, proposed.",
     no_args_is_help=True,
 )
 for command in (plan, guard, run, document, propose, recover, dispatch, headline):

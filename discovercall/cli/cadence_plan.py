@@ -47,7 +47,7 @@ def plan(
     repository: Repository = None,
     format: FormatOption = Format.HUMAN,
 ) -> None:
-    """Check that the commit is a release, and print what would run, its bound and its digest."""
+    """Check the release; print what would run, its bound and digest."""
     import time
 
     from discovercall.cadence.approval import gather_approval
@@ -114,7 +114,10 @@ def guard(
     repository: Repository = None,
     format: FormatOption = Format.HUMAN,
 ) -> None:
-    """Say whether the release has had its run: go on, skip (both exit 0), or refuse (exit 1)."""
+    """Say whether the release has had its run, or may have it now.
+
+    Go on and skip are exit code 0, refuse is 1.
+    """
     from discovercall.cadence.guard import Verdict
     from discovercall.cadence.names import branch_name, check_release_sha
     from discovercall.cadence.release import ask_guard
@@ -153,7 +156,10 @@ def dispatch(
     repository: Repository = None,
     format: FormatOption = Format.HUMAN,
 ) -> None:
-    """Start the cadence workflow once, when every publish workflow has succeeded for the commit."""
+    """Start the cadence workflow, once all publish workflows are done.
+
+    It is started once, and only when every publish workflow has succeeded for the commit.
+    """
     import time
 
     from discovercall.cadence.dispatching import Dispatched, check_published, dispatch_once

@@ -39,7 +39,10 @@ def document(
     root: Root = Path(),
     format: FormatOption = Format.HUMAN,
 ) -> None:
-    """Render the results section, or the pull request's body, from two pairs that validate."""
+    """Render the results section or pull request body of two pairs.
+
+    Both pairs are validated first.
+    """
     from discovercall.cadence.history import report_of_pairs
     from discovercall.cadence.plan import read_inputs
     from discovercall.report.pull_request import pull_request_body
@@ -85,7 +88,10 @@ def propose(
     repository: Repository = None,
     format: FormatOption = Format.HUMAN,
 ) -> None:
-    """Validate a bundle again and open the draft pull request; doing it twice changes nothing."""
+    """Validate a bundle again and open the draft pull request.
+
+    Doing it twice changes nothing.
+    """
     from discovercall.cadence.bundle import read_bundle
     from discovercall.cadence.code import code_of
     from discovercall.cadence.document import RunFacts
@@ -136,7 +142,10 @@ def recover(
     repository: Repository = None,
     format: FormatOption = Format.HUMAN,
 ) -> None:
-    """Open the draft pull request of a branch whose run was cut off, after validating what it holds."""
+    """Open the draft of a branch whose run was cut off.
+
+    What the branch holds is validated first.
+    """
     from discovercall.cadence.plan import read_inputs
     from discovercall.cadence.recovery import recover as put
 
@@ -172,7 +181,10 @@ def headline(
     ] = False,
     root: Root = Path(),
 ) -> None:
-    """Write the English and the Chinese headline page from the newest published result."""
+    """Write both headline pages from the newest published result.
+
+    One is English, one Chinese.
+    """
     from discovercall.cadence.headline import check_pages, current_pages, write_pages
     from discovercall.cadence.plan import read_inputs
 

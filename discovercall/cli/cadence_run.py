@@ -58,7 +58,10 @@ def run(
     repository: Repository = None,
     format: FormatOption = Format.HUMAN,
 ) -> None:
-    """Measure: check the plan, ask the guard, run both lanes, and make the sanitized bundle."""
+    """Measure an approved plan and make the sanitized bundle.
+
+    The plan is checked and the guard asked again before both lanes run.
+    """
     import time
 
     from discovercall.cadence.code import code_of

@@ -17,7 +17,10 @@ def compare(
     tasks: Annotated[Path | None, typer.Option(help="Task set of both, where it isn't ours.")] = None,
     format: Annotated[Format, typer.Option(help="What is printed.")] = Format.HUMAN,
 ) -> None:
-    """Compare two runs: gap with exact test and interval, tasks, power, comparability of catalogs."""
+    """Compare two runs: gap, exact test, interval, and their basis.
+
+    What they rest on is shown, too: tasks that differ, power, and whether the catalogs can be compared.
+    """
     from discovercall.contract.comparison import Side, compare_runs
     from discovercall.contract.pairs import read_run, task_set_of
     from discovercall.foundation.errors import RefusedError

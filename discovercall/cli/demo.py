@@ -19,7 +19,10 @@ def demo(
         Path | None, typer.Option(help="New folder for the files; demo-<time> in this folder when not given.")
     ] = None,
 ) -> None:
-    """Run the benchmark's reference and first-result lanes on the sandbox and show their scores."""
+    """Run two lanes on the sandbox and score them: no key, no network.
+
+    The lanes are `reference` and `first-result`; a lane of your own comes between the two.
+    """
     import time
 
     from discovercall.cli.run import carry_out

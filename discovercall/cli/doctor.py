@@ -26,7 +26,7 @@ def doctor(
     ] = None,
     format: Annotated[Format, typer.Option(help="What is printed.")] = Format.HUMAN,
 ) -> None:
-    """Say what adapters need here and lack: command, version, key, environment. Nothing is sent.
+    """Say what adapters need here and lack; nothing is sent.
 
     Exit code 0 when every named adapter is ready, or, where none is named, when the reference route is.
     """

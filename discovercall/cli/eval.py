@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from discovercall.evals.files import ResultFolder
 
 app = typer.Typer(
-    help="Measure the gateway over a labelled corpus, and hold it to thresholds.",
+    help="Measure the gateway over a labelled corpus, against thresholds.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -59,7 +59,10 @@ def run(
     tolerance: ToleranceOption = 0.0,
     format: FormatOption = ReportFormat.HUMAN,
 ) -> None:
-    """Measure, hold to the corpus's thresholds, compare with the baseline, and write the result."""
+    """Measure, hold to thresholds, compare with the baseline.
+
+    The thresholds are the corpus's own; the result is written where --out says.
+    """
     from discovercall.cli.eval_run import RunOptions, measure
 
     options = RunOptions(
@@ -104,7 +107,7 @@ def report(out: OutOption = None, format: FormatOption = ReportFormat.HUMAN) -> 
 
 @app.command("validate")
 def validate(data: DataOption = None, format: FormatOption = ReportFormat.HUMAN) -> None:
-    """Check a corpus and say everything that is wrong with it, not only the first."""
+    """Check a corpus and say everything that is wrong with it."""
     from discovercall.evals.corpus import corpus_problems, default_corpus_folder, load_corpus
     from discovercall.evals.hygiene import check_hygiene
     from discovercall.foundation.shown import plain
@@ -140,7 +143,10 @@ def diff(
     tolerance: ToleranceOption = 0.0,
     format: FormatOption = ReportFormat.HUMAN,
 ) -> None:
-    """Compare two results: metrics that moved, and intents whose rank or decision is another."""
+    """Compare two results: what moved, and for which intents.
+
+    Metrics that moved are listed, and intents whose rank or decision is another.
+    """
     from discovercall.evals.diff import diff_results, regressions
     from discovercall.evals.scoreboard import diff_section
     from discovercall.evals.soundness import read_sound_result
@@ -168,7 +174,10 @@ def ratchet(
     result: Annotated[Path, typer.Argument(metavar="RESULT", help="A result file of this corpus.")],
     data: DataOption = None,
 ) -> None:
-    """Raise thresholds.json to what a result reached, less one case; no bound ever gets looser."""
+    """Raise thresholds to what a result reached, less one case.
+
+    No bound in thresholds.json ever gets looser.
+    """
     from discovercall.evals.corpus import default_corpus_folder
     from discovercall.evals.ratchet import ratchet_file
     from discovercall.evals.soundness import read_sound_result

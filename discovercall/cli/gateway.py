@@ -26,9 +26,7 @@ from discovercall.cli.gateway_broker import (
 )
 from discovercall.foundation.errors import EXIT_NO, InputError
 
-app = typer.Typer(
-    help="The tool broker: find, describe and call tools of a world or of MCP servers.", no_args_is_help=True
-)
+app = typer.Typer(help="Find, describe and call tools of a world or of MCP servers.", no_args_is_help=True)
 
 
 class Face(StrEnum):
@@ -171,7 +169,10 @@ def index(
     semantic: SemanticOption = None,
     output_format: FormatOption = GatewayFormat.HUMAN,
 ) -> None:
-    """Read the tools of all configured MCP servers; exit 1 when one can't be read."""
+    """Read the tools of all configured MCP servers.
+
+    Exit code 1 when one of them can't be read.
+    """
     from discovercall.gateway.listing import run_index
     from discovercall.gateway.rendering import index_lines
 

@@ -33,7 +33,9 @@ def publish(
     ] = None,
     format: Annotated[Format, typer.Option(help="What is printed.")] = Format.HUMAN,
 ) -> None:
-    """Publish runs: sanitize, validate, score, and put each pair in place as one transaction.
+    """Turn private records into pairs of files that may be public.
+
+    Records are sanitized, validated and scored, and each pair is put in place as one transaction.
 
     Digests under a version 2 policy are keyed with 32 random bytes that are used for all given lanes and
     then dropped, or with DISCOVERCALL_PUBLICATION_KEY (64 hex digits). Values of variables that look like

@@ -56,7 +56,7 @@ def report(
         typer.Option(help="human is Markdown, concise one line, html a file on its own."),
     ] = None,
 ) -> None:
-    """Show published results: headline, tasks by trials, failures, trend, provenance.
+    """Show published results: headline, tasks, failures, trend.
 
     Every pair is validated first. One that doesn't validate is named, nothing in it is shown, and the exit
     status is 1. Rehearsals are marked and in no headline or trend.

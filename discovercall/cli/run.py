@@ -100,7 +100,10 @@ def run(
         bool, typer.Option("--allow-tracked-output", help="Allow an output that git would track.")
     ] = False,
 ) -> None:
-    """Run a lane: discover, select, inspect, parameterize and, with --execute, call."""
+    """Run lanes over a task set; keep private records and a ledger.
+
+    A trial discovers, selects, inspects, parameterizes and, with --execute, calls.
+    """
     from discovercall.cli.sandbox import gateway_definition_sha256
     from discovercall.contract.options import RunOptions, prepare_run
     from discovercall.foundation.revision import installed_revision

@@ -22,7 +22,7 @@ def score(
     output: Annotated[Path | None, typer.Option(help="Write the summary to this file.")] = None,
     format: Annotated[Format, typer.Option(help="What is printed.")] = Format.HUMAN,
 ) -> None:
-    """Score records: per-record scores, rates, intervals, failures by gate."""
+    """Score records: rates, intervals, failures by gate."""
     import time
 
     from discovercall.contract.tasks import load_task_set

@@ -37,50 +37,46 @@ COMMANDS = {
     "demo": Entry(
         "demo",
         "demo",
-        "Run the benchmark's reference and first-result lanes on the sandbox and show their scores.",
+        "Run two lanes on the sandbox and score them: no key, no network.",
     ),
-    "run": Entry(
-        "run", "run", "Run a lane: discover, select, inspect, parameterize and, with --execute, call."
-    ),
-    "score": Entry("score", "score", "Score records: per-record scores, rates, intervals, failures by gate."),
+    "run": Entry("run", "run", "Run lanes over a task set; keep private records and a ledger."),
+    "score": Entry("score", "score", "Score records: rates, intervals, failures by gate."),
     "publish": Entry(
         "publish",
         "publish",
-        "Publish runs: sanitize, validate, score, and put each pair in place as one transaction.",
+        "Turn private records into pairs of files that may be public.",
     ),
     "validate": Entry(
         "validate",
         "validate",
-        "Check the repository's own files, or with options a task set, a policy, or somebody else's pair.",
+        "Check committed files, or a task set, a policy, or a pair.",
     ),
     "compare": Entry(
         "compare",
         "compare",
-        "Compare two runs: gap with exact test and interval, tasks, power, comparability of catalogs.",
+        "Compare two runs: gap, exact test, interval, and their basis.",
     ),
     "report": Entry(
         "report",
         "report",
-        "Show published results: headline, tasks by trials, failures, trend, provenance.",
+        "Show published results: headline, tasks, failures, trend.",
     ),
     "adapters": Entry(
-        "adapters", "adapters", "List the bundled adapters and the environment names that each declares."
+        "adapters", "adapters", "List the bundled adapters and the variables that each declares."
     ),
     "doctor": Entry(
         "doctor",
         "doctor",
-        "Say what adapters need here and lack: command, version, key, environment. Nothing is sent.",
+        "Say what adapters need here and lack; nothing is sent.",
     ),
     "ledger": Entry("ledger", "ledger", "Print the spend ledger of a run: planned, done, billed, unknown."),
     "cadence": Entry(
         "cadence",
         "app",
-        "The benchmark of a release: planned, approved, run once, proposed as a draft pull request.",
+        "Measure a release: planned, approved, run once, proposed.",
     ),
-    "gateway": Entry(
-        "gateway", "app", "The tool broker: find, describe and call tools of a world or of MCP servers."
-    ),
-    "eval": Entry("eval", "app", "Measure the gateway over a labelled corpus, and hold it to thresholds."),
+    "gateway": Entry("gateway", "app", "Find, describe and call tools of a world or of MCP servers."),
+    "eval": Entry("eval", "app", "Measure the gateway over a labelled corpus, against thresholds."),
     "invoke": Entry("invoke", "app", "Run the same scenarios in two agent designs on one model."),
 }
 

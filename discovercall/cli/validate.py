@@ -28,7 +28,7 @@ def validate(
     ] = False,
     format: Annotated[Format, typer.Option(help="What is printed.")] = Format.HUMAN,
 ) -> None:
-    """Check the repository's own files, or with options a task set, a policy, or somebody else's pair.
+    """Check committed files, or a task set, a policy, or a pair.
 
     Without options: every task set and its digest, the policy, the synthetic fixture, and every published
     pair, re-scored. A pair needs --tasks, --runs, --summary and --policy.

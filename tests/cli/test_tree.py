@@ -19,6 +19,14 @@ def test_every_command_is_in_the_overview():
     assert shown == list(COMMANDS)
 
 
+@pytest.mark.parametrize("words", [[], ["cadence"], ["gateway"], ["eval"], ["invoke"]])
+def test_an_overview_cuts_no_line_on_a_terminal_of_80_columns(words, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = CliRunner().invoke(app, [*words, "--help"]).stdout.partition("Commands:\n")[2].splitlines()
+    assert len(lines) > 1
+    assert [line for line in lines if line.endswith("...")] == []
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_shows_its_own_page(name):
     page = CliRunner().invoke(app, [name, "--help"])
