@@ -240,7 +240,8 @@ CONTRADICTIONS: list[tuple[str, str, Any, str]] = [
         "call lost",
         "error.stage",
         "constructor",
-        ": error.stage: should be 'discover', 'select', 'inspect', 'parameterize', 'api', 'adapter', 'call' or 'unknown'",
+        ": error.stage: should be 'discover', 'select', 'inspect', 'parameterize', 'api', 'adapter', 'call'"
+        " or 'unknown'",
     ),
     (
         "call lost",
