@@ -1,4 +1,4 @@
-"""Strict schemas of what rarely occurs: alternatives by name, joined types, tuples; and the nulls in answers."""
+"""Strict schemas of what rarely occurs: joined types, tuples, alternatives; and the nulls in answers."""
 
 from __future__ import annotations
 
