@@ -90,7 +90,7 @@ def _print_list(format: Format) -> None:
         what = adapter.description
         if adapter.old_name_of:
             what = f"old name of {adapter.old_name_of}"
-        table.add_row(adapter.name, adapter.lane, what, ", ".join(adapter.environment) or "–")
+        table.add_row(adapter.name, adapter.lane, what, "\n".join(adapter.environment) or "–")
     console = Console()
     console.print(table)
     console.print(

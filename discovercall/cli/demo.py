@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -54,6 +55,7 @@ def demo(
     summary = _score(prepared.plan.task_set, folder, now)
     write_atomic(folder / "summary.json", pretty(summary).encode() + b"\n", mode=0o644)
     print_summary(summary)
+    mine = shlex.quote(str(folder / "mine.jsonl"))  # not tracked by git, as the folder is
     typer.echo(
         f"\nFiles, in {folder}:\n"
         "  reference.jsonl, first-result.jsonl   what each lane did in each trial (private records)\n"
@@ -61,7 +63,7 @@ def demo(
         "  run.journal.jsonl                     the spend ledger\n"
         "Next: measure a model of your own on the same sandbox:\n"
         "  discovercall run --sandbox --execute --adapter openai-compatible --model MODEL \\\n"
-        "    --adapter-arg --base-url --adapter-arg http://127.0.0.1:11434/v1 --output mine.jsonl"
+        f"    --adapter-arg=--base-url=http://127.0.0.1:11434/v1 --output {mine}"
     )
 
 

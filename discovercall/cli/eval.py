@@ -88,21 +88,20 @@ def run(
 def report(out: OutOption = None, format: FormatOption = ReportFormat.HUMAN) -> None:
     """Print the stored baseline again, whatever its verdict."""
     folder = _folder(out, None)
-    baseline = folder.read_baseline() if folder else None
+    if folder is None:
+        raise InputError("is required outside of a checkout", where="--out", fix="name a folder of results")
+    baseline = folder.read_baseline()
     if baseline is None:
-        where = str(folder.baseline) if folder else "--out"
         raise InputError(
             "no baseline is there",
-            where=where,
+            where=str(folder.baseline),
             fix="make one with discovercall eval run --semantic --out DIR",
         )
     try:
         _print_result(baseline, format)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         # Families' members have no fixed shape, and a result may be of another version.
-        raise InputError(
-            f"a family is of an unknown shape ({error})", where=str(folder and folder.baseline)
-        ) from None
+        raise InputError(f"a family is of an unknown shape ({error})", where=str(folder.baseline)) from None
 
 
 @app.command("validate")

@@ -58,7 +58,9 @@ def main() -> None:
         if type(error).__name__ == "NoArgsIsHelpError":
             print(error.format_message(), file=sys.stderr)
         else:
-            _complain(error.format_message())
+            from discovercall.cli.usage import usage_message
+
+            _complain(usage_message(error))
         code = EXIT_USAGE
     except typer.Abort as abort:
         if isinstance(abort.__cause__, EOFError):  # typer takes a bug that raises EOFError for an interrupt

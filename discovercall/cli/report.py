@@ -65,15 +65,23 @@ def report(
     from discovercall.foundation.resources import resource_path
 
     folder = resource_path("results") if results is None else results
+    if results is None and not folder.is_dir():
+        raise InputError("is required outside of a checkout", where="results", fix="name a folder of results")
     if not folder.is_dir():
         raise InputError("is no folder", where=str(folder), fix="name a folder of published results")
     if trend and PageFormat.HTML in (format, _ending(output)):
         raise InputError("is not written as HTML", where="--trend", fix="use markdown or json")
     task_folder = tasks or resource_path("tasks")
     policy_file = policy or resource_path("publication-policy.json")
+    if output is not None and format is None and _ending(output) is None:
+        raise InputError(
+            f"{output} ends in none of {', '.join(_BY_ENDING)}",
+            where="--output",
+            fix="say the format with --format",
+        )
     if output is not None:
         _check_output(output, folder, (policy_file, *task_folder.glob("*")))
-    kind = format or _ending(output) or (PageFormat.HUMAN if output is None else PageFormat.HTML)
+    kind = format or _ending(output) or PageFormat.HUMAN
     found = _gather(folder, task_folder, policy_file)
     _write(found, kind, output, trend=trend, base=_base(folder, output))
     for refused in found.refused:

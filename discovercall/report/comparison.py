@@ -94,7 +94,7 @@ def print_comparison(report: Mapping[str, Any], console: Console | None = None) 
     for label, tasks in (("A better", gap.better), ("A worse", gap.worse)):
         if tasks:
             console.print(plain(f"{label} on {len(tasks)}: {', '.join(tasks)}"))
-    console.print(f"Equal on {len(gap.equal)} tasks.", highlight=False)
+    console.print(f"Equal on {len(gap.equal)} task{'' if len(gap.equal) == 1 else 's'}.", highlight=False)
     console.print(f"Power: {power_sentence(gap)}", highlight=False)
     console.print(plain(comparability_sentence(report["comparability"])))
     console.print(

@@ -25,6 +25,37 @@ def test_a_mistake_of_usage_is_one_line(command, words):
     assert_refused(done, "^discovercall: ")
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["scroe"], "scroe: no such command; there is score; see discovercall --help"),
+        (["score"], "--tasks: is required; see discovercall score --help"),
+        (["gateway", "find"], "query: is required; see discovercall gateway find --help"),
+        (["run", "--trial", "3"], "--trial: no such option; there is --trials; see discovercall run --help"),
+        (["run", "--trials", "x"], "--trials: must be a whole number; see discovercall run --help"),
+        (["run", "--max-credits", "x"], "--max-credits: must be a number; see discovercall run --help"),
+        (
+            ["gateway", "find", "x", "--limit=0"],
+            "--limit: must be at least 1; see discovercall gateway find --help",
+        ),
+        (
+            ["eval", "run", "--tolerance=2"],
+            "--tolerance: must be at most 1; see discovercall eval run --help",
+        ),
+        (
+            ["ledger", "a", "--format=x"],
+            "--format: 'x' is not one of 'human', 'json'; see discovercall ledger --help",
+        ),
+        (["score", "--tasks"], "--tasks: needs a value"),
+        (["run", "--execute=3"], "--execute: takes no value"),
+        (["ledger", "a", "b"], "b: one argument too many; see discovercall ledger --help"),
+    ],
+)
+def test_a_mistake_of_usage_reads_like_any_other(command, words, message):
+    done = command(*words)
+    assert (done.code, done.out, done.err) == (2, "", f"discovercall: {message}\n")
+
+
 def test_a_message_of_several_lines_becomes_one(command, tmp_path):
     done = command("score", "--tasks", "a\nb", "--runs", "x")
     assert_refused(done, "a b: cannot be read")

@@ -256,6 +256,26 @@ def test_the_repositorys_own_results_are_shown_by_default(command: Callable[...,
     assert "Rehearsal: release `" in done.out
 
 
+def test_outside_of_a_checkout_it_asks_for_a_folder(
+    command: Callable[..., Done], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "discovercall.foundation.resources.resource_path", lambda *names: tmp_path.joinpath(*names)
+    )
+    done = command("report")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "discovercall: results: is required outside of a checkout; name a folder of results\n"
+
+
+def test_an_ending_that_says_no_format_is_refused_unless_one_is_given(
+    report: Report, small: Folder, tmp_path: Path
+) -> None:
+    done = report(small, "--output", tmp_path / "page.docx")
+    assert done.code == 2
+    assert "page.docx ends in none of .html, .md, .json; say the format with --format" in done.err
+    assert report(small, "--output", tmp_path / "page.docx", "--format", "html").code == 0
+
+
 def test_usage_mistakes_are_one_line(
     report: Report, small: Folder, command: Callable[..., Done], tmp_path: Path
 ) -> None:

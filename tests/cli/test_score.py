@@ -87,10 +87,10 @@ def test_an_input_is_never_overwritten(command, files, tmp_path, name):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"--format": "yaml"}, "'--format'.*yaml|yaml.*--format"),
+        ({"--format": "yaml"}, "--format: 'yaml' is not one of"),
         ({"--format": "JSON"}, "--format"),
-        ({"--tasks": None}, "Missing option '--tasks'"),
-        ({"--runs": None}, "Missing option '--runs'"),
+        ({"--tasks": None}, "--tasks: is required; see discovercall score --help$"),
+        ({"--runs": None}, "--runs: is required; see discovercall score --help$"),
         ({"--runs": "none.jsonl"}, r"none\.jsonl: cannot be read \(No such file or directory\)$"),
         ({"--runs": "broken.jsonl"}, r"broken\.jsonl:3: not valid JSON"),
         ({"--runs": "list.jsonl"}, r"list\.jsonl:1: not a JSON object$"),
@@ -100,7 +100,7 @@ def test_an_input_is_never_overwritten(command, files, tmp_path, name):
         ({"--tasks": "invalid.jsonl"}, r"invalid\.jsonl:1: id: field required$"),
         ({"--output": "no/folder/x.json"}, "--output: the folder no/folder does not exist; create it$"),
         ({"--output": "folder"}, "--output: folder is no regular file; name another file$"),
-        ({"--surprise": "x"}, "[Nn]o such option: --surprise"),
+        ({"--surprise": "x"}, "--surprise: no such option"),
     ],
 )
 def test_bad_input_is_one_line(command, files, tmp_path, changes, message):
