@@ -42,7 +42,7 @@ def demo(
     except FileExistsError:
         raise InputError(f"{folder} exists", where="--out", fix="name a new folder") from None
     except OSError as error:
-        raise InputError(f"{folder} can't be made ({error.strerror})", where="--out") from None
+        raise InputError(f"{folder} cannot be made ({error.strerror})", where="--out") from None
     options = _options(folder)
     try:
         prepared = prepare_run(options, os.environ, installed_revision())

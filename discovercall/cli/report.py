@@ -213,5 +213,5 @@ def _write(found: ResultsReport, kind: PageFormat, output: Path | None, *, trend
     try:
         write_atomic(output, text.encode(errors="replace"), mode=0o644)
     except OSError as error:
-        raise InputError(f"{output} can't be written ({error.strerror})", where="--output") from None
+        raise InputError(f"{output} cannot be written ({error.strerror})", where="--output") from None
     typer.echo(f"Wrote {shown_line(str(output))}")

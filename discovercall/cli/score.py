@@ -42,7 +42,7 @@ def score(
             pieces = itertools.chain(pretty_pieces(summary), ["\n"])
             write_atomic(output, (piece.encode() for piece in pieces), mode=0o644)
         except OSError as error:
-            raise InputError(f"{output} can't be written ({error.strerror})", where="--output") from None
+            raise InputError(f"{output} cannot be written ({error.strerror})", where="--output") from None
     if format is Format.JSON:
         sys.stdout.writelines(pretty_pieces(summary))
         typer.echo()

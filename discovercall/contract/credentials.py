@@ -34,7 +34,7 @@ def read_api_key(key_file: str | None, environment: Mapping[str, str]) -> str:
     try:
         data = _read_standard_input() if key_file == "-" else _read_private(key_file)
     except OSError as error:
-        raise InputError(f"{key_file} can't be read ({error.strerror})", where="--api-key-file") from None
+        raise InputError(f"{key_file} cannot be read ({error.strerror})", where="--api-key-file") from None
     try:
         return validate_api_key(data.decode("utf-8"))
     except UnicodeDecodeError:

@@ -109,7 +109,7 @@ def _create_journal(plan: RunPlan) -> Journal:
     except FileExistsError:
         raise InputError(f"{plan.journal} exists", where="--output", fix="name another file") from None
     except OSError as error:
-        raise InputError(f"{plan.journal} can't be created ({error.strerror})", where="--output") from None
+        raise InputError(f"{plan.journal} cannot be created ({error.strerror})", where="--output") from None
 
 
 async def _execute(
@@ -182,7 +182,7 @@ def _write_outputs(plan: RunPlan, runner: Runner, client: CapabilityClient) -> N
             write_atomic(Path(lane.output), dump_lines(records))
         except OSError as error:
             raise InputError(
-                f"{lane.output} can't be written ({error.strerror})",
+                f"{lane.output} cannot be written ({error.strerror})",
                 where="--output",
                 fix="the records are in the journal; mend the cause, then repeat the command with --resume",
             ) from None

@@ -175,7 +175,7 @@ class Journal:
             raise JournalLost
         if self._failure is not None:  # also later: a line behind a torn one could not be read
             raise InputError(
-                f"the journal can't be written ({self._failure}); nothing more is started",
+                f"the journal cannot be written ({self._failure}); nothing more is started",
                 fix="mend the cause, then continue with --resume",
             )
         self._chain = chain

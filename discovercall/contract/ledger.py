@@ -134,7 +134,7 @@ def resume_journal(path: Path, plan: RunPlan) -> tuple[Journal, Ledger]:
     except BlockingIOError:
         raise InputError(f"{path} is in use by a run", where="--resume", fix="wait for it to end") from None
     except OSError as error:
-        raise InputError(f"{path} can't be opened ({error.strerror})", where="--resume") from None
+        raise InputError(f"{path} cannot be opened ({error.strerror})", where="--resume") from None
     try:
         if _broke_off_before_its_plan(path, plan):
             file.truncate(0)

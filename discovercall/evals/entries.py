@@ -90,17 +90,15 @@ def discovery_case(value: Any, where: str, place: str, known: Known) -> Discover
     line = check(_DiscoveryLine, value, where)
     _one_of("category", line.category, CATEGORIES, where)
     if line.category == "no_match" and line.acceptable:
-        raise InputError("field acceptable: must be empty where category is no_match", where=where)
+        raise InputError("acceptable: must be empty where category is no_match", where=where)
     if line.category != "no_match" and not line.acceptable:
-        raise InputError(
-            f"field acceptable: must not be empty where category is {line.category}", where=where
-        )
+        raise InputError(f"acceptable: must not be empty where category is {line.category}", where=where)
     for ref in line.acceptable:
         _in_catalog("acceptable", ref, known, where)
     if len(set(line.acceptable)) != len(line.acceptable):
-        raise InputError("field acceptable: must not name a tool twice", where=where)
+        raise InputError("acceptable: must not name a tool twice", where=where)
     if line.category == "ambiguous" and len(line.acceptable) < 2:
-        raise InputError("field acceptable: must name two or more where category is ambiguous", where=where)
+        raise InputError("acceptable: must name two or more where category is ambiguous", where=where)
     return DiscoveryCase(
         line.intent, cast(Category, line.category), tuple(line.acceptable), line.rationale, place
     )
@@ -119,16 +117,16 @@ def scenario(value: Any, where: str, known: Known) -> Scenario:
     _check_expected_error(outcome, entry.expectedError, where)
     if (entry.expectedError == DRIFT) != (entry.liveSchema is not None):
         rule = f"is needed with {DRIFT}" if entry.liveSchema is None else f"goes with {DRIFT} only"
-        raise InputError(f"field liveSchema: {rule}", where=where)
+        raise InputError(f"liveSchema: {rule}", where=where)
     if (outcome == "repair") != (entry.corrected is not None):
         rule = "is needed where expectedOutcome is" if entry.corrected is None else "goes only with"
-        raise InputError(f"field corrected: {rule} repair", where=where)
+        raise InputError(f"corrected: {rule} repair", where=where)
     schema = entry.liveSchema or known.schema_of(entry.toolRef)
     if entry.corrected is not None and schema is not None:
         problems = check_arguments(schema, entry.corrected)
         if problems:
             raise InputError(
-                f"field corrected: does not fit the schema of {entry.toolRef} ({problems[0].message})",
+                f"corrected: does not fit the schema of {entry.toolRef} ({problems[0].message})",
                 where=where,
             )
     return Scenario(
@@ -145,12 +143,12 @@ def scenario(value: Any, where: str, known: Known) -> Scenario:
 
 def _check_expected_error(outcome: Outcome, error: str | None, where: str) -> None:
     if outcome == "success" and error is not None:
-        raise InputError("field expectedError: must be absent where expectedOutcome is success", where=where)
+        raise InputError("expectedError: must be absent where expectedOutcome is success", where=where)
     if outcome in ("repair", "error") and error is None:
-        raise InputError(f"field expectedError: is needed where expectedOutcome is {outcome}", where=where)
+        raise InputError(f"expectedError: is needed where expectedOutcome is {outcome}", where=where)
     if outcome == "timeout" and error not in (None, "DOWNSTREAM_CALL_FAILED"):
         raise InputError(
-            f"field expectedError: {error} is not what a timeout gives",
+            f"expectedError: {error} is not what a timeout gives",
             where=where,
             fix="DOWNSTREAM_CALL_FAILED, or nothing",
         )
@@ -173,10 +171,10 @@ def ergonomics_case(value: Any, where: str, known: Known) -> ErgonomicsCase:
         "call": ("query", "expectDecision", "expectToolRef"),
     }[entry.kind]
     if getattr(entry, needed) is None:
-        raise InputError(f"field {needed}: is needed where kind is {entry.kind}", where=where)
+        raise InputError(f"{needed}: is needed where kind is {entry.kind}", where=where)
     for field in foreign:
         if getattr(entry, field) is not None:
-            raise InputError(f"field {field}: does not go with kind {entry.kind}", where=where)
+            raise InputError(f"{field}: does not go with kind {entry.kind}", where=where)
     if entry.expectDecision is not None:
         _one_of("expectDecision", entry.expectDecision, ANSWERED, where)
     if entry.expectErrorType is not None:
@@ -199,7 +197,7 @@ def ergonomics_case(value: Any, where: str, known: Known) -> ErgonomicsCase:
 def _one_of(field: str, value: str, allowed: tuple[str, ...], where: str) -> None:
     if value not in allowed:
         raise InputError(
-            f"field {field}: {value or 'an empty text'} is unknown",
+            f"{field}: {value or 'an empty text'} is unknown",
             where=where,
             fix="one of " + ", ".join(allowed),
         )
@@ -208,4 +206,4 @@ def _one_of(field: str, value: str, allowed: tuple[str, ...], where: str) -> Non
 def _in_catalog(field: str, ref: str, known: Known, where: str) -> None:
     # A catalog that can't be read at all names nothing: that is its own problem, and not each case's.
     if known.refs and ref not in known.refs:
-        raise InputError(f"field {field}: {ref} is not present in the catalog", where=where)
+        raise InputError(f"{field}: {ref} is not present in the catalog", where=where)

@@ -193,11 +193,11 @@ def _server(
         if file.args or file.env or file.cwd:
             raise InputError("args, env and cwd go with command", where=where, fix="leave them out with url")
         if not file.url.startswith(("http://", "https://")):
-            raise InputError(f"field url: {file.url} is no http address", where=where)
+            raise InputError(f"url: {file.url} is no http address", where=where)
         headers = {name: _filled(text, environment, missing) for name, text in file.headers.items()}
         return replace(server, url=file.url, headers=headers, unresolved=tuple(missing))
     if file.headers:
-        raise InputError("field headers goes with url", where=where, fix="leave it out with command")
+        raise InputError("headers: goes with url", where=where, fix="leave it out with command")
     env = {name: _filled(text, environment, missing) for name, text in file.env.items()}
     cwd = folder / file.cwd if file.cwd else folder
     command = (str(file.command), *file.args)

@@ -15,7 +15,7 @@ from discovercall.foundation.files import sync_folder, write_atomic
 
 
 class BundleError(DiscovercallError):
-    """The reports can't be written (exit 2)."""
+    """The reports cannot be written (exit 2)."""
 
 
 class Bundle:
@@ -87,4 +87,4 @@ class Bundle:
 
 
 def _failed(out: Path, error: OSError) -> BundleError:
-    return BundleError(f"the reports can't be written ({error.strerror or error})", where=str(out))
+    return BundleError(f"the reports cannot be written ({error.strerror or error})", where=str(out))

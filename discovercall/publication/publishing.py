@@ -70,7 +70,7 @@ def publish(files: PairFiles, policy: Policy, task_set: TaskSet) -> VerifiedPair
         write_pair(files.pair, files.runs, files.summary)
     except OSError as error:
         raise DiscovercallError(
-            f"can't be written ({error.strerror or error})",
+            f"cannot be written ({error.strerror or error})",
             where=error.filename or str(files.pair.folder),
             fix="the previous pair, if there was one, is in place",
         ) from None

@@ -174,7 +174,7 @@ def test_what_keeps_a_decision_from_starting(stage: Stage) -> None:
         f"{stage.cli} --version shows no version: is it wholly installed?",
     )
     (stage.bin / stage.cli).write_text("#!/nonexistent/interpreter\n")
-    assert refusal(stage) == ("start_failed", f"{stage.cli} can't be started")
+    assert refusal(stage) == ("start_failed", f"{stage.cli} cannot be started")
     key = KEYS[stage.cli]
     for home in (stage.variables["HOME"], ""):
         stage.variables |= {"HOME": home, key: " "}

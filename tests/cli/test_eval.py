@@ -172,7 +172,7 @@ def test_an_unknown_family_is_exit_2_and_names_the_known_ones(run):
 def test_a_broken_corpus_is_exit_2_before_anything_is_measured(run, corpus, tmp_path):
     corpus.discovery["lexical"][0]["category"] = "vague"
     corpus.write()
-    assert_refused(run("--out", tmp_path / "out"), r"lexical.jsonl:1: field category: vague is unknown")
+    assert_refused(run("--out", tmp_path / "out"), r"lexical.jsonl:1: category: vague is unknown")
     assert not (tmp_path / "out").exists()
 
 

@@ -42,7 +42,7 @@ def test_a_full_disk_ends_the_run_in_one_line_and_the_journal_stays_whole(bench)
     assert "Traceback" not in done.err
     last = done.err.splitlines()[-1]
     assert last.startswith(
-        "discovercall: the journal can't be written (File too large); nothing more is started"
+        "discovercall: the journal cannot be written (File too large); nothing more is started"
     )
     kinds = Counter(entry.content["kind"] for entry in read_journal(bench.journal))
     assert 0 < kinds["trial_finished"] < 8
@@ -67,7 +67,7 @@ def test_an_output_that_cannot_be_written_is_one_line_and_nothing_is_lost(bench)
     done = bench.run()
     assert done.code == 2, done
     assert "Traceback" not in done.err
-    assert "can't be written (No such file or directory)" in done.err.splitlines()[-1]
+    assert "cannot be written (No such file or directory)" in done.err.splitlines()[-1]
     (bench.folder / "moved").rename(folder)
     bench.api.before = lambda _: None
     assert bench.run(resume=True).code == 0

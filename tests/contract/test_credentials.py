@@ -78,7 +78,7 @@ def test_what_can_be_no_key_is_refused(tmp_path, content, message):
 
 @pytest.mark.parametrize(("name", "reason"), [("missing", "No such file"), (".", "Is a directory")])
 def test_a_file_that_cannot_be_read(tmp_path, name, reason):
-    assert f"can't be read ({reason}" in refusal(str(tmp_path / name))
+    assert f"cannot be read ({reason}" in refusal(str(tmp_path / name))
 
 
 def test_a_pipe_has_no_readers_to_worry_about(tmp_path):

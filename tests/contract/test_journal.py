@@ -218,7 +218,7 @@ def test_after_a_failed_write_nothing_is_written_behind_the_torn_line(tmp_path):
     journal.trial_started(KEY)
     file.full = True
     message = (
-        r"the journal can't be written \(No space left on device\); nothing more is started; mend the cause"
+        r"the journal cannot be written \(No space left on device\); nothing more is started; mend the cause"
     )
     for _ in range(2):
         with pytest.raises(InputError, match=message):
@@ -370,7 +370,7 @@ def test_an_error_without_words_is_told_by_what_it_is(tmp_path):
     with pytest.raises(InputError) as refused:
         Journal.begin(Broken(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), path), {}, {}, "d")
     assert str(refused.value) == (
-        "the journal can't be written (wires cut); nothing more is started; mend the cause, then continue"
+        "the journal cannot be written (wires cut); nothing more is started; mend the cause, then continue"
         " with --resume"
     )
 

@@ -379,7 +379,7 @@ def test_a_journal_in_use_or_that_can_not_be_opened_says_so(plan: RunPlan, tmp_p
     assert resumption(plan) == f"--resume: {plan.journal} is in use by a run; wait for it to end"
     journal.close()
     missing = tmp_path / "none.journal.jsonl"
-    assert resumption(plan, missing) == f"--resume: {missing} can't be opened (No such file or directory)"
+    assert resumption(plan, missing) == f"--resume: {missing} cannot be opened (No such file or directory)"
 
 
 def test_another_plan_is_told_by_what_differs(plan: RunPlan) -> None:

@@ -70,7 +70,7 @@ def test_an_error_leaves_nothing(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made_is_an_error_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(BundleError, match="can't be written"):
+    with pytest.raises(BundleError, match="cannot be written"):
         Bundle(tmp_path / "file" / "x")
 
 

@@ -69,7 +69,7 @@ def test_a_report_with_failures_fits_its_schema_and_reads_well(tmp_path: Path) -
         (("run", "--mock", "--timeout", "0"), "--timeout"),
         (("run", "--mock", "--runs-per-case", "0"), "runs-per-case"),
         (("run", "--mock", "--config", "missing.json"), "missing.json"),
-        (("run", "--mock", "--out", "file/x"), "can't be written"),
+        (("run", "--mock", "--out", "file/x"), "cannot be written"),
         (("report", "missing"), "missing"),
         (("report", "file"), "not valid JSON"),
         (("report", "empty.json"), "schema_version"),
@@ -108,7 +108,7 @@ def test_a_place_that_cannot_be_written_to_is_found_before_a_model_is_asked(
         with pytest.raises(SystemExit) as caught:
             main()
         assert (caught.value.code, len(server.requests)) == (2, 0)
-    assert "can't be written" in capsys.readouterr().err
+    assert "cannot be written" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])

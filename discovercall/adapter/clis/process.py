@@ -120,7 +120,7 @@ def run_cli(
             process_group=0,
         )
     except (OSError, ValueError):
-        raise Refusal("start_failed", f"{os.path.basename(command[0])} can't be started") from None
+        raise Refusal("start_failed", f"{os.path.basename(command[0])} cannot be started") from None
     try:
         _Pump(process, payload, on_stdout, on_stderr, interruption).run(timeout_s)
     finally:
