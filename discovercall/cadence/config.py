@@ -9,9 +9,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from discovercall.foundation.digests import sha256_hex
-from discovercall.foundation.ecma_json import JsonError, decode_unique
-from discovercall.foundation.errors import InputError
-from discovercall.foundation.files import read_input
+from discovercall.foundation.json_file import read_json
 from discovercall.foundation.models import check, refuse, unique
 from discovercall.publication.fields import SchemaOne
 
@@ -139,11 +137,5 @@ def load_config(path: Path) -> tuple[CadenceConfig, str]:
     Raises:
         InputError: unreadable, no JSON, or a wrong field.
     """
-    try:
-        data = read_input(path, FILE_LIMIT)
-        value = decode_unique(data)
-    except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror or error})", where=str(path)) from None
-    except JsonError as error:
-        raise InputError(f"not valid JSON ({error})", where=str(path)) from None
+    value, data = read_json(path, FILE_LIMIT)
     return parse_config(value, str(path)), sha256_hex(data)

@@ -15,9 +15,9 @@ from discovercall.contract.plan import SANDBOX_BASE_URL
 from discovercall.contract.tasks import TaskSet, load_task_set
 from discovercall.foundation.base_url import normalize_base_url
 from discovercall.foundation.digests import sha256_hex, sha256_of_json
-from discovercall.foundation.ecma_json import JsonError, decode_unique
 from discovercall.foundation.errors import InputError, RefusedError
 from discovercall.foundation.files import read_input
+from discovercall.foundation.json_file import read_json
 from discovercall.foundation.revision import ToolkitRevision
 from discovercall.publication.policy import Policy, load_policy
 
@@ -241,12 +241,7 @@ def read_plan_file(path: Path) -> tuple[dict[str, Any], str]:
     Raises:
         InputError: unreadable, or not what `cadence plan` writes.
     """
-    try:
-        value = decode_unique(read_input(path, FILE_LIMIT))
-    except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror or error})", where=str(path)) from None
-    except JsonError as error:
-        raise InputError(f"not valid JSON ({error})", where=str(path)) from None
+    value, _ = read_json(path, FILE_LIMIT)
     return check_plan_file(value, str(path))
 
 

@@ -11,12 +11,13 @@ from typing import Any, TypeVar
 
 from discovercall.evals.cases import Corpus, DiscoveryCase, ErgonomicsCase, Scenario
 from discovercall.evals.entries import Known, discovery_case, ergonomics_case, scenario
-from discovercall.evals.reading import corpus_text, files_in, parsed, parsed_lines
+from discovercall.evals.reading import corpus_text, files_in, parsed_lines
 from discovercall.evals.thresholds import Thresholds, load_thresholds
 from discovercall.evals.worlds import world_and_problems
 from discovercall.foundation.digests import sha256_hex, sha256_of_json
 from discovercall.foundation.ecmascript import is_blank
 from discovercall.foundation.errors import InputError
+from discovercall.foundation.json_file import parse_json
 from discovercall.gateway.bank import Bank, default_bank, load_bank
 
 HOLDOUT = "holdout-"
@@ -137,7 +138,7 @@ class Reader:
         if text is None:
             return []
         try:
-            value = parsed(text, path)
+            value = parse_json(text, str(path))
         except InputError as error:
             self.problems.append(error)
             return []
@@ -146,13 +147,13 @@ class Reader:
             return []
         unknown = sorted(value.keys() - {"version", "_note", member})
         if unknown:
-            self._note(f"field {unknown[0]}: unknown member", path, f"known are version, _note, {member}")
+            self._note(f"{unknown[0]}: unknown member", path, f"known are version, _note, {member}")
         version = value.get("version")
         if version != SUPPORTED_VERSION or isinstance(version, bool):
-            self._note(f"field version: {version!r} is not supported", path, f"use {SUPPORTED_VERSION}")
+            self._note(f"version: {version!r} is not supported", path, f"use {SUPPORTED_VERSION}")
         entries = value.get(member)
         if not isinstance(entries, list):
-            self._note(f"field {member}: must be a list", path)
+            self._note(f"{member}: must be a list", path)
             return []
         return entries
 
@@ -188,5 +189,5 @@ def _named(value: Any) -> str:
 
 def _once(seen: dict[str, str], key: str, field: str, where: str) -> None:
     if key in seen:
-        raise InputError(f"field {field}: the same as in {seen[key]}", where=where, fix="keep one of them")
+        raise InputError(f"{field}: the same as in {seen[key]}", where=where, fix="keep one of them")
     seen[key] = where

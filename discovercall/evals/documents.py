@@ -8,9 +8,8 @@ from typing import Any
 
 from discovercall.evals.rates import DIGITS
 from discovercall.evals.result_model import EvaluationResult
-from discovercall.foundation.ecma_json import JsonError, decode_unique, pretty
-from discovercall.foundation.errors import InputError
-from discovercall.foundation.jsonl import read_text
+from discovercall.foundation.ecma_json import pretty
+from discovercall.foundation.json_file import read_json
 from discovercall.foundation.models import check
 
 FILE_LIMIT = 1 << 28
@@ -37,11 +36,7 @@ def read_result(path: Path) -> dict[str, Any]:
     Raises:
         InputError: the file can't be read, or is no result; names the field.
     """
-    _, data = read_text(path, FILE_LIMIT)
-    try:
-        value = decode_unique(data)
-    except JsonError as error:
-        raise InputError(f"not valid JSON ({error})", where=str(path)) from None
+    value, _ = read_json(path, FILE_LIMIT)
     check(EvaluationResult, value, str(path))
     result: dict[str, Any] = value
     return result

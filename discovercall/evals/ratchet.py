@@ -15,11 +15,12 @@ from typing import Any
 
 from discovercall.evals.corpus import CATEGORIES, load_corpus
 from discovercall.evals.gates import measured
-from discovercall.evals.reading import corpus_text, parsed
+from discovercall.evals.reading import corpus_text
 from discovercall.evals.thresholds import Bound, parse_thresholds
 from discovercall.foundation.ecma_json import pretty
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.files import write_atomic
+from discovercall.foundation.json_file import parse_json
 
 _STEPS = 10_000  # bounds have four decimals
 _WORDING = 0.01  # what a few words more in a description may cost
@@ -77,7 +78,7 @@ def ratchet_file(folder: Path, result: Mapping[str, Any]) -> list[Tightened]:
     if result["provenance"]["corpusSha256"] != load_corpus(folder).sha256:
         raise InputError("is of another corpus", where="RESULT", fix="measure this corpus first")
     text, _ = corpus_text(path)
-    tightened, changes = tighten(parsed(text, path), result, str(path))
+    tightened, changes = tighten(parse_json(text, str(path)), result, str(path))
     if changes:
         write_atomic(path, (pretty(tightened) + "\n").encode(), mode=0o644)
     return changes

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from discovercall.foundation.ecma_json import BYTE_ORDER_MARK, JsonError, decode_unique, loads
+from discovercall.foundation.ecma_json import BYTE_ORDER_MARK
 from discovercall.foundation.ecmascript import is_blank
 from discovercall.foundation.errors import InputError
+from discovercall.foundation.json_file import unique_json
 from discovercall.foundation.jsonl import read_text, split_lines
 
 FILE_LIMIT = 1 << 28
@@ -26,26 +27,12 @@ def corpus_text(path: Path) -> tuple[str, bytes]:
     return text.removeprefix(BYTE_ORDER_MARK), data
 
 
-def parsed(text: str, path: Path) -> Any:
-    """The one value of a JSON file.
-
-    Raises:
-        InputError: it is no JSON, which names the line, or an object has a name twice.
-    """
-    try:
-        loads(text)
-    except JsonError as error:
-        line = text.count("\n", 0, error.position) + 1
-        raise InputError(f"not valid JSON ({error})", where=f"{path}:{line}") from None
-    return _unique(text, str(path))
-
-
 def parsed_lines(text: str, path: Path) -> Iterator[tuple[int, Any | InputError]]:
     """Each line that is not blank with its number: its value, or what is wrong with it."""
     for number, line in enumerate(split_lines(text), 1):
         if not is_blank(line):
             try:
-                yield number, _unique(line, f"{path}:{number}")
+                yield number, unique_json(line, f"{path}:{number}")
             except InputError as error:
                 yield number, error
 
@@ -65,10 +52,3 @@ def files_in(folder: Path, ending: str) -> list[Path]:
             f"cannot be listed ({error.strerror})", where=str(folder), fix=f"make it a folder of *{ending}"
         ) from None
     return [folder / name for name in sorted(names) if name.endswith(ending)]
-
-
-def _unique(text: str, where: str) -> Any:
-    try:
-        return decode_unique(text.encode())
-    except JsonError as error:
-        raise InputError(f"not valid JSON ({error})", where=where) from None

@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from discovercall.evals.reading import corpus_text, parsed
+from discovercall.evals.reading import corpus_text
 from discovercall.foundation.errors import InputError
+from discovercall.foundation.json_file import parse_json
 from discovercall.foundation.models import check
 
 Comparator = Literal["min", "max"]
@@ -143,7 +144,7 @@ def load_thresholds(path: Path) -> Thresholds:
         InputError: names the file and the field.
     """
     text, _ = corpus_text(path)
-    return parse_thresholds(parsed(text, path), str(path))
+    return parse_thresholds(parse_json(text, str(path)), str(path))
 
 
 def parse_thresholds(value: Any, where: str) -> Thresholds:
@@ -155,7 +156,7 @@ def parse_thresholds(value: Any, where: str) -> Thresholds:
     document = check(ThresholdsFile, value, where)
     if document.version != SUPPORTED_VERSION:
         raise InputError(
-            f"field version: {document.version} is not supported", where=where, fix=f"use {SUPPORTED_VERSION}"
+            f"version: {document.version} is not supported", where=where, fix=f"use {SUPPORTED_VERSION}"
         )
     bounds: list[Bound] = []
     for family, scopes in (("discovery", document.discovery), ("discoveryWords", document.discoveryWords)):

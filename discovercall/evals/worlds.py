@@ -6,9 +6,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-from discovercall.evals.reading import corpus_text, parsed
+from discovercall.evals.reading import corpus_text
 from discovercall.foundation.digests import sha256_hex
 from discovercall.foundation.errors import InputError
+from discovercall.foundation.json_file import parse_json
 from discovercall.gateway.catalog import World, parse_world
 
 _PLACE = re.compile(r"\b(tools|servers)\[(\d+)\]")
@@ -22,7 +23,7 @@ def world_and_problems(path: Path) -> tuple[World | None, frozenset[str], list[I
     """
     try:
         text, data = corpus_text(path)
-        value = parsed(text, path)
+        value = parse_json(text, str(path))
     except InputError as error:
         return None, frozenset(), [error]
     digest = sha256_hex(data)

@@ -37,8 +37,20 @@ def _parse_int(text: str) -> int | float:
     return int(text) if len(text) <= INTEGER_DIGITS else float(text)
 
 
+class _ConstantError(JsonError):
+    pass
+
+
 def _refuse_constant(name: str) -> NoReturn:
-    raise JsonError(f"{name} is not JSON", 0)
+    raise _ConstantError(f"{name} is not JSON", 0)
+
+
+def _place_of_error(text: str) -> int:
+    try:
+        _Reader(text).document()
+    except JsonError as error:
+        return error.position
+    raise AssertionError("read after all")
 
 
 _decode = json.JSONDecoder(parse_int=_parse_int, parse_constant=_refuse_constant).decode
@@ -60,6 +72,8 @@ def loads(text: str) -> Any:
         return _decode(text)
     except RecursionError:
         return _Reader(text).document()
+    except _ConstantError as error:
+        raise JsonError(str(error), _place_of_error(text)) from None
     except json.JSONDecodeError as error:
         raise JsonError(error.msg, error.pos) from None
 

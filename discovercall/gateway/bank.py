@@ -14,8 +14,8 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from discovercall.foundation.digests import sha256_hex
-from discovercall.foundation.ecma_json import JsonError, loads
 from discovercall.foundation.errors import InputError
+from discovercall.foundation.json_file import unique_json
 from discovercall.foundation.jsonl import read_text
 from discovercall.foundation.models import NotBlank, UniqueTexts, check
 from discovercall.foundation.resources import resource_path
@@ -79,12 +79,9 @@ def load_bank(path: Path) -> Bank:
         if not line.strip():
             continue
         where = f"{path}:{number}"
-        try:
-            entry = check(_ArchetypeFile, loads(line), where)
-        except JsonError as error:
-            raise InputError(f"not valid JSON ({error})", where=where) from None
+        entry = check(_ArchetypeFile, unique_json(line, where), where)
         if entry.id in archetypes:
-            raise InputError(f"field id: {entry.id} is used twice", where=where, fix="give it its own")
+            raise InputError(f"id: {entry.id} is used twice", where=where, fix="give it its own")
         archetypes[entry.id] = Archetype(entry.id, entry.capability, tuple(entry.requests))
     if not archetypes:
         raise InputError("holds no capability", where=str(path))

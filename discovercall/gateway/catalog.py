@@ -11,9 +11,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from discovercall.foundation.digests import sha256_hex, sha256_of_json
-from discovercall.foundation.ecma_json import JsonError, loads
 from discovercall.foundation.errors import InputError
-from discovercall.foundation.jsonl import read_text
+from discovercall.foundation.json_file import read_json
 from discovercall.foundation.models import NotBlank, check
 from discovercall.foundation.resources import resource_path
 
@@ -121,12 +120,7 @@ def load_world(path: Path) -> World:
     Raises:
         InputError: for the first problem; names the file, the tool or server, the field and what is right.
     """
-    text, data = read_text(path)
-    try:
-        value = loads(text.removeprefix("\ufeff"))
-    except JsonError as error:
-        line = text.count("\n", 0, error.position) + 1
-        raise InputError(f"not valid JSON ({error})", where=f"{path}:{line}") from None
+    value, data = read_json(path)
     return parse_world(value, where=str(path), digest=sha256_hex(data))
 
 
@@ -144,17 +138,17 @@ def parse_world(value: Any, *, where: str, digest: str | None = None) -> World:
     document = check(_WorldFile, value, where)
     if document.version != SUPPORTED_VERSION:
         raise InputError(
-            f"field version: {document.version} is not supported", where=where, fix=f"use {SUPPORTED_VERSION}"
+            f"version: {document.version} is not supported", where=where, fix=f"use {SUPPORTED_VERSION}"
         )
     servers = _servers(document.servers, where)
     if not document.tools:
-        raise InputError("field tools: the catalog has no tool", where=where, fix="list at least one tool")
+        raise InputError("tools: the catalog has no tool", where=where, fix="list at least one tool")
     tools: dict[str, Tool] = {}
     for index, entry in enumerate(document.tools):
         tool = _tool(entry, servers, f"{where}: {_tool_label(entry, index)}")
         if tool.tool_ref in tools:
             raise InputError(
-                f"field toolRef: {tool.tool_ref} is listed twice",
+                f"toolRef: {tool.tool_ref} is listed twice",
                 where=f"{where}: {_tool_label(entry, index)}",
                 fix="each tool has a toolRef of its own",
             )
@@ -174,10 +168,10 @@ def _servers(entries: list[Any], where: str) -> dict[str, Server]:
         label = f"{where}: servers[{index}]"
         checked = check(_ServerFile, entry, label)
         if checked.id in servers:
-            raise InputError(f"field id: {checked.id} is listed twice", where=label)
+            raise InputError(f"id: {checked.id} is listed twice", where=label)
         if "." in checked.id:
             raise InputError(
-                f"field id: {checked.id} has a dot", where=label, fix="a toolRef is split at its first dot"
+                f"id: {checked.id} has a dot", where=label, fix="a toolRef is split at its first dot"
             )
         servers[checked.id] = Server(checked.id, _status(checked.status))
     return servers
@@ -197,17 +191,17 @@ def _tool(entry: Any, servers: Mapping[str, Server], where: str) -> Tool:
     checked = check(_ToolFile, entry, where)
     expected = f"{checked.serverId}.{checked.name}"
     if checked.toolRef != expected:
-        raise InputError("field toolRef: must be serverId.name", where=where, fix=f"expected {expected}")
+        raise InputError("toolRef: must be serverId.name", where=where, fix=f"expected {expected}")
     if "." in checked.serverId:
         raise InputError(
-            f"field serverId: {checked.serverId} has a dot",
+            f"serverId: {checked.serverId} has a dot",
             where=where,
             fix=f"expected {checked.serverId.partition('.')[0]}, for a toolRef is split at its first dot",
         )
     # A file that lists no servers at all says nothing of their state; one that lists some lists all.
     if servers and checked.serverId not in servers:
         raise InputError(
-            f"field serverId: {checked.serverId} is not among the servers",
+            f"serverId: {checked.serverId} is not among the servers",
             where=where,
             fix="expected one of " + ", ".join(sorted(servers)),
         )
@@ -228,17 +222,17 @@ def _tool(entry: Any, servers: Mapping[str, Server], where: str) -> Tool:
 def _check_schema(schema: Mapping[str, Any], where: str) -> None:
     """What the gateway relies on; whether it is a whole JSON Schema is for the world's own test."""
     if schema.get("type", "object") != "object":
-        raise InputError("field inputSchema.type: must be object", where=where, fix="expected object")
+        raise InputError("inputSchema.type: must be object", where=where, fix="expected object")
     properties = schema.get("properties", {})
     if not isinstance(properties, dict) or not all(isinstance(value, dict) for value in properties.values()):
-        raise InputError("field inputSchema.properties: must be an object of objects", where=where)
+        raise InputError("inputSchema.properties: must be an object of objects", where=where)
     required = schema.get("required", [])
     if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
-        raise InputError("field inputSchema.required: must be a list of names", where=where)
+        raise InputError("inputSchema.required: must be a list of names", where=where)
     unknown = [name for name in required if name not in properties]
     if unknown:
         raise InputError(
-            f"field inputSchema.required: {unknown[0]} is not declared",
+            f"inputSchema.required: {unknown[0]} is not declared",
             where=where,
             fix="name declared properties only",
         )

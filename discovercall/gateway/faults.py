@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from discovercall.foundation.ecma_json import JsonError, compact, loads
+from discovercall.foundation.ecma_json import compact
 from discovercall.foundation.errors import InputError
-from discovercall.foundation.jsonl import read_text
+from discovercall.foundation.json_file import read_json
 from discovercall.foundation.models import check, refuse
 
 Operation = Literal["search", "inspect", "execute"]
@@ -92,12 +92,7 @@ def load_faults(path: Path) -> tuple[Fault, ...]:
     Raises:
         InputError: names the file, the entry, the member and what would be right.
     """
-    text, _ = read_text(path)
-    try:
-        value = loads(text)
-    except JsonError as error:
-        line = text.count("\n", 0, error.position) + 1
-        raise InputError(f"not valid JSON ({error})", where=f"{path}:{line}") from None
+    value, _ = read_json(path)
     return parse_faults(value, where=str(path))
 
 

@@ -8,9 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from discovercall.foundation.clocks import Clock, iso_milliseconds
-from discovercall.foundation.ecma_json import JsonError, decode_unique, pretty
-from discovercall.foundation.errors import InputError
-from discovercall.foundation.jsonl import read_text
+from discovercall.foundation.ecma_json import pretty
+from discovercall.foundation.json_file import read_json
 from discovercall.foundation.models import check
 from discovercall.invocation.bundle import Bundle
 from discovercall.invocation.cases import Case, load_cases, load_mock_answers
@@ -102,11 +101,7 @@ def read_report(path: Path) -> Report:
         RefusedError: its totals are not those of its runs.
     """
     file = path / REPORT_FILE if path.is_dir() else path
-    _, data = read_text(file, REPORT_LIMIT)
-    try:
-        value = decode_unique(data)
-    except JsonError as error:
-        raise InputError(f"not valid JSON ({error})", where=str(file)) from None
+    value, _ = read_json(file, REPORT_LIMIT)
     report = check(Report, value, str(file))
     check_sound(report, str(file))
     return report

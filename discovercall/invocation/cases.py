@@ -10,9 +10,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from discovercall.foundation.digests import sha256_hex
-from discovercall.foundation.ecma_json import JsonError, loads
 from discovercall.foundation.errors import InputError
-from discovercall.foundation.jsonl import read_text
+from discovercall.foundation.json_file import read_json
 from discovercall.foundation.models import NotBlank, UniqueTexts, check
 from discovercall.foundation.resources import resource_path
 from discovercall.invocation.runtime.mock import Script, stream_item
@@ -96,7 +95,7 @@ def load_cases(path: Path | None = None) -> CaseSet:
         InputError: the file is unreadable or malformed; names the field.
     """
     path = path or resource_path("tasks", "invocation", "cases.json")
-    value, data = _read(path)
+    value, data = read_json(path)
     return CaseSet(tuple(check(_CaseFile, value, str(path)).cases), sha256_hex(data))
 
 
@@ -107,7 +106,7 @@ def load_mock_answers(path: Path | None = None) -> dict[tuple[str, ModeName], Mo
         InputError: the file is unreadable or malformed.
     """
     path = path or resource_path("tasks", "invocation", "mock.json")
-    value, _ = _read(path)
+    value, _ = read_json(path)
     answers = {}
     for name, modes in check(_MockFile, value, str(path)).cases.items():
         for mode, told in modes.items():
@@ -123,11 +122,3 @@ def _script(told: _MockStreams, where: str) -> Script:
         raise InputError(
             "an item is none of text, reasoning, tool_call, usage, finish", where=where
         ) from None
-
-
-def _read(path: Path) -> tuple[Any, bytes]:
-    text, data = read_text(path)
-    try:
-        return loads(text), data
-    except JsonError as error:
-        raise InputError(f"not valid JSON ({error})", where=str(path)) from None

@@ -12,9 +12,9 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from discovercall.foundation.base_url import normalize_base_url
-from discovercall.foundation.ecma_json import JsonError, decode_unique
 from discovercall.foundation.ecmascript import is_safe, trim
 from discovercall.foundation.errors import InputError
+from discovercall.foundation.json_file import read_json
 from discovercall.foundation.jsonl import read_text
 from discovercall.foundation.models import NotBlank, check, unique
 from discovercall.invocation.cases import CASE_NAMES
@@ -115,11 +115,7 @@ def make_plan(options: InvokeOptions, environment: Mapping[str, str], folder: Pa
 
 
 def _read(path: Path) -> ConfigFile:
-    _, data = read_text(path, _FILE_LIMIT)
-    try:
-        value = decode_unique(data)
-    except JsonError as error:
-        raise InputError(f"not valid JSON ({error})", where=str(path)) from None
+    value, _ = read_json(path, _FILE_LIMIT)
     redact = SecretRedactor()
     if redact.tree(value) != value:
         raise InputError(

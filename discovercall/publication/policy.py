@@ -13,10 +13,9 @@ from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from discovercall.contract.plan import LANES, SANDBOX_BASE_URL
 from discovercall.foundation.base_url import is_loopback, normalize_base_url
-from discovercall.foundation.ecma_json import JsonError, decode_unique
 from discovercall.foundation.ecmascript import SAFE_PATTERN, is_safe, lower, strictly_equal
 from discovercall.foundation.errors import InputError
-from discovercall.foundation.files import read_input
+from discovercall.foundation.json_file import read_json
 from discovercall.foundation.models import NotBlank, check, refuse
 from discovercall.publication.fields import OpenModel, SchemaOne, StrictModel, ToolId, checked
 
@@ -247,10 +246,5 @@ def load_policy(path: Path) -> Policy:
     Raises:
         InputError: unreadable, no JSON, a name twice in one object, or no valid policy.
     """
-    try:
-        value = decode_unique(read_input(path, FILE_LIMIT))
-    except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror or error})", where=str(path)) from None
-    except JsonError as error:
-        raise InputError(f"not valid JSON ({error})", where=str(path)) from None
+    value, _ = read_json(path, FILE_LIMIT)
     return read_policy(value, str(path))

@@ -197,6 +197,13 @@ def test_the_position_of_an_error(read, text, position):
     assert refused.value.position == position
 
 
+@pytest.mark.parametrize(("text", "position"), [("[1,\n NaN]", 5), ('{"a":-Infinity}', 5), ("[Infinity", 1)])
+def test_the_position_of_a_number_that_json_does_not_have(text, position):
+    with pytest.raises(JsonError, match="is not JSON") as refused:
+        loads(text)
+    assert refused.value.position == position
+
+
 def test_bytes_may_begin_with_a_byte_order_mark_and_must_be_utf8():
     assert decode(b'\xef\xbb\xbf{"a":"\xc3\xa4"}') == {"a": "ä"}
     for data, position in ((b'"\xff"', 1), (b'"ab\xc3"', 3), (b'"\xed\xa0\x80"', 1)):

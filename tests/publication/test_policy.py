@@ -212,7 +212,7 @@ def test_files_that_are_no_json_are_refused_by_name(tmp_path: Any) -> None:
     path.write_text("{")
     with pytest.raises(InputError) as error:
         load_policy(path)
-    assert str(error.value).startswith(f"{path}: not valid JSON (")
+    assert str(error.value).startswith(f"{path}:1: not valid JSON (")
     path.write_text("[]")
     with pytest.raises(InputError) as error:
         load_policy(path)
