@@ -163,7 +163,7 @@ def _lanes(
         if out is not None:
             raise InputError("goes with --lanes", where="--out", fix="name the file with --output")
         if output is None:
-            raise InputError("is required", where="--output")
+            raise InputError("is required", where="--output", fix="name a new file for the private records")
         return (LaneOptions(output=output, **flags),)
     for flag, value in flags.items():
         if value:

@@ -63,4 +63,9 @@ def _score(task_set: TaskSet, runs: Path, now: str) -> dict[str, Any]:
     if runs.is_file():  # a pipe can be read once
         with contextlib.suppress(InputError):  # reading all at once says what is wrong first
             return score_stream(task_set.raw, stream_objects(runs), **settings)
-    return score_records(task_set.raw, read_objects(runs), **settings)
+    records = read_objects(runs)
+    try:
+        return score_records(task_set.raw, records, **settings)
+    except InputError as error:  # scoring knows records, not files
+        where = f"{runs}: {error.where}" if error.where else str(runs)
+        raise InputError(error.what, where=where, fix=error.fix) from None

@@ -66,7 +66,7 @@ class RecordCheck:
         """
         run_id = record.get("run_id")
         if not isinstance(run_id, str) or is_blank(run_id):
-            raise InputError("run_id is required", where=f"record of task {record.get('task_id')}")
+            raise InputError("run_id is required", where=f"record {len(self._run_ids) + 1}")
         if run_id in self._run_ids:
             raise InputError(f"duplicate run_id {run_id}")
         self._run_ids.add(run_id)

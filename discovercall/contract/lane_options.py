@@ -175,6 +175,13 @@ def prepare_lane(
     )
 
 
+_REQUIRED = {
+    "model": "say what the records shall call it",
+    "lane": f"one of {', '.join(LANES)}",
+    "adapter": "name a program, or one that `discovercall adapters` lists",
+}
+
+
 def _model_and_lane(options: LaneOptions, bundled: BundledAdapter | None, sandbox: bool) -> tuple[str, str]:
     model, lane = options.model, options.lane
     if sandbox and bundled is not None:
@@ -182,7 +189,7 @@ def _model_and_lane(options: LaneOptions, bundled: BundledAdapter | None, sandbo
         lane = bundled.lane if lane is None else lane
     for field, value in (("model", model), ("lane", lane), ("adapter", options.adapter)):
         if value is None:
-            raise InputError("is required", where=options.at(field))
+            raise InputError("is required", where=options.at(field), fix=_REQUIRED[field])
     _check_name(options.at("model"), model)
     if lane not in LANES:
         field = "name" if options.where else "lane"

@@ -94,7 +94,7 @@ def prepare_run(
     base_url = _base_url(options, environment)
     tasks_path = options.tasks or (resource_path(*DEFAULT_TASKS) if options.sandbox else None)
     if tasks_path is None:
-        raise InputError("is required", where="--tasks")
+        raise InputError("is required", where="--tasks", fix="name a task set, as tasks/v4.jsonl")
     task_set = load_task_set(tasks_path)
     provenance = resolve_toolkit_revision(
         installed,

@@ -272,7 +272,7 @@ def test_duplicate_run_ids():
 
 @pytest.mark.parametrize("run_id", [None, "", " ", 7])
 def test_run_ids_are_needed(run_id):
-    assert refusal([record("t1", run_id=run_id)]) == "record of task t1: run_id is required"
+    assert refusal([record("t1", run_id=run_id)]) == "record 1: run_id is required"
 
 
 @pytest.mark.parametrize("other", ["v1", None])
