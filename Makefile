@@ -9,7 +9,7 @@ WORKFLOWS := $(wildcard action.yml .github/workflows)
 COMPILE = $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-config
 
-.PHONY: setup test test-all kill-test lint requirements schemas vectors graph demo picture figures bench clean
+.PHONY: setup test test-all kill-test lint requirements schemas vectors graph demo picture figures bench mutants clean
 
 setup: $(STAMP)
 
@@ -72,9 +72,13 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks.bench
 	$(BIN)/python -m tools.figures
 
+# Mutation tests of the modules whose errors would cost most; takes half an hour on two idle cores.
+mutants: $(STAMP)
+	$(BIN)/python -m tools.mutants
+
 demo: $(STAMP)
 	$(BIN)/discovercall demo
 
 clean:
-	rm -rf $(VENV) build dist demo-*/ .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist mutants demo-*/ .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
