@@ -9,7 +9,8 @@ WORKFLOWS := $(wildcard action.yml .github/workflows)
 COMPILE = $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-config
 
-.PHONY: setup test test-all kill-test lint requirements schemas vectors graph demo picture figures bench mutants clean
+.PHONY: setup test test-all kill-test lint requirements schemas vectors graph demo picture figures bench mutants \
+	clean
 
 setup: $(STAMP)
 
