@@ -126,11 +126,11 @@ def _survivors(source: Path, module: str, names: Sequence[str]) -> Iterator[Surv
         yield Survivor(f"{module.removeprefix('discovercall.')}.{plain}", was, became)
 
 
-def recorded(results: Mapping[str, Found], before: Mapping[str, Any]) -> dict[str, Any]:
+def recorded(results: Mapping[str, Found], before: Mapping[str, Any], mutmut: str) -> dict[str, Any]:
     """The record of a run, with the kinds of those survivors that the record before explains."""
     kinds = {Survivor(s["function"], s["was"], s["became"]): s["kind"] for s in before["survivors"]}
     return {
-        "mutmut": version("mutmut"),
+        "mutmut": mutmut,
         "groups": {
             group: {"mutants": result.mutants, "killed": result.killed} for group, result in results.items()
         },
@@ -158,6 +158,26 @@ def verdict(record: Mapping[str, Any]) -> list[str]:
     return lines
 
 
+def figures_table(record: Mapping[str, Any]) -> str:
+    """Mutants per group, as Markdown."""
+    rows = ["| group | modules | mutants | killed | survived | killed, share |", "|-|-|-:|-:|-:|-:|"]
+    for group, counts in record["groups"].items():
+        modules = ", ".join(f"`{name}`" for name in GROUPS[group])
+        total, killed = counts["mutants"], counts["killed"]
+        rows.append(f"| {group} | {modules} | {total} | {killed} | {total - killed} | {killed / total:.1%} |")
+    return "\n".join(rows)
+
+
+def survivors_table(record: Mapping[str, Any]) -> str:
+    """Why the survivors are no loss, by kind, as Markdown."""
+    rows = ["| kind | survivors | why no test is to notice | an example |", "|-|-:|-|-|"]
+    for kind, reason in record["kinds"].items():
+        of_kind = [s for s in record["survivors"] if s["kind"] == kind]
+        if of_kind:
+            rows.append(f"| {kind} | {len(of_kind)} | {reason} | `{of_kind[0]['function']}` |")
+    return "\n".join(rows)
+
+
 def main() -> int:
     """Run mutmut, show the figures and say what is wrong with them."""
     parser = argparse.ArgumentParser(description="Mutation tests of the modules whose errors cost most.")
@@ -171,7 +191,8 @@ def main() -> int:
     if not options.no_run:
         mutmut = [sys.executable, "-m", "mutmut", "run", "--max-children", str(options.children)]
         subprocess.run([*mutmut, *options.patterns], cwd=ROOT, check=True)
-    record = recorded(found(MUTANTS, options.patterns), json.loads(RECORD.read_text("utf-8")))
+    before = json.loads(RECORD.read_text("utf-8"))
+    record = recorded(found(MUTANTS, options.patterns), before, version("mutmut"))
     for group, counts in record["groups"].items():
         print(f"{group:<12}{counts['killed']:>6} of {counts['mutants']:>4} mutants killed")
     if options.write:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tools import figures
-from tools.figure_sources import BLOCKS, FIGURES, GIVEN, PAGES, SENTENCES, SMALL
+from tools.figure_sources import BLOCKS, FIGURES, GIVEN, MUTANTS, PAGES, SENTENCES, SMALL
 from tools.figures import ROOT, FigureError, documents, problems, recomputed, unexplained
 
 COPIED = (
@@ -20,6 +20,7 @@ COPIED = (
     "results",
     FIGURES,
     SMALL,
+    MUTANTS,
     "cadence.json",
     "publication-policy.json",
     "tasks",
