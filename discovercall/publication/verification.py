@@ -129,7 +129,7 @@ class _located:
 def _parse_records(files: PairFiles) -> list[dict[str, Any]]:
     path = str(files.pair.runs)
     try:
-        text = files.runs.decode("utf-8")
+        text = files.runs.decode()
     except UnicodeDecodeError:
         raise InputError("not valid UTF-8", where=path) from None
     records = []
@@ -149,7 +149,7 @@ def _parse_records(files: PairFiles) -> list[dict[str, Any]]:
 def _parse_summary(files: PairFiles) -> Any:
     path = str(files.pair.summary)
     try:
-        text = files.summary.decode("utf-8")
+        text = files.summary.decode()
         summary = decode(files.summary)
     except UnicodeDecodeError:
         raise InputError("not valid UTF-8", where=path) from None

@@ -336,7 +336,8 @@ def test_what_is_no_list_is_refused(records: Any) -> None:
 
 def test_a_rehearsal_is_one_by_its_base_url() -> None:
     assert not is_rehearsal_run(PUBLIC)
-    assert not is_rehearsal_run([{"metadata": None}, {}])
+    nothing: list[Any] = [{"metadata": None}, {}, 5, None]
+    assert not is_rehearsal_run(nothing)
     assert not is_rehearsal_run([])
     assert is_rehearsal_run(private_run(api_base_url=SANDBOX_URL))
     assert is_rehearsal_run(private_run(api_base_url=LOOPBACK_URL))
