@@ -9,7 +9,7 @@ WORKFLOWS := $(wildcard action.yml .github/workflows)
 COMPILE = $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-config
 
-.PHONY: setup test test-all kill-test lint requirements schemas vectors graph demo picture figures bench mutants \
+.PHONY: setup test test-all coverage kill-test lint requirements schemas vectors graph demo picture figures bench mutants \
 	clean
 
 setup: $(STAMP)
@@ -27,6 +27,10 @@ test: lint
 # The slow parts: prints for each whether it ran; with CI set, one that did not run is a failure.
 test-all: $(STAMP)
 	$(BIN)/python -m pytest -m slow
+
+# The quick tests under branch coverage, in all processes that they start; takes several times as long.
+coverage: $(STAMP)
+	$(BIN)/python -m tools.branch_coverage
 
 # Hundreds of SIGKILLs against paid runs: no call billed twice, no finished record lost.
 kill-test: $(STAMP)
@@ -81,5 +85,5 @@ demo: $(STAMP)
 	$(BIN)/discovercall demo
 
 clean:
-	rm -rf $(VENV) build dist mutants demo-*/ .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .coverage-data build dist mutants demo-*/ .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
