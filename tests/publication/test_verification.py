@@ -155,6 +155,21 @@ def test_a_summary_that_differs_is_told_field_by_field(whole: PairFiles) -> None
     assert difference.startswith("discovercall.runs_sha256: not published, recomputed ")
 
 
+def test_a_figure_that_is_as_good_as_right_must_still_be_possible(whole: PairFiles) -> None:
+    def beyond(summary: dict[str, Any]) -> None:
+        summary["discovercall"]["models"][0]["required_parameter_accuracy_inspected"] = 1.0000000000001
+
+    said = line(with_summary(whole, beyond))
+    assert said.startswith("SUMMARY: summary: discovercall.models[0].required_parameter_accuracy_inspected: ")
+
+
+def test_a_broken_line_is_told_by_its_number(whole: PairFiles) -> None:
+    broken = replace(
+        whole, runs=whole.runs.replace(b'{"schema', b"{schema", 2).replace(b"{schema", b'{"schema', 1)
+    )
+    assert line(broken).startswith("RUNS:2: not valid JSON")
+
+
 def test_only_version_2_needs_digests(tmp_path: Path) -> None:
     bare = with_summary(small_pair(tmp_path, 1), lambda summary: summary.pop("discovercall"))
     assert verify_pair(bare, policy(1), one_task()).differences == ()
