@@ -141,7 +141,7 @@ def conclude(prepared: PreparedRun, result: RunResult, watch: Watch) -> None:
         file=sys.stderr,
     )
     if watch.failures:
-        print(f"Failed {failed_line(watch)}", file=sys.stderr)
+        print(failed_line(watch), file=sys.stderr)
     if result.interrupted and result.lost is None:
         print(
             "Interrupted. What is finished is kept; continue with the same command and --resume.",
@@ -150,7 +150,7 @@ def conclude(prepared: PreparedRun, result: RunResult, watch: Watch) -> None:
 
 
 def failed_line(watch: Watch) -> str:
-    """How many trials failed at what, the commonest first, and what to look at where none got a decision."""
+    """How many trials broke off at what, the commonest first, and what to look at where none got a decision."""
     reasons = ", ".join(
         f"{stage} {reason or 'without a reason'} {count}"
         for (stage, reason), count in watch.failures.most_common(_REASONS)
@@ -160,4 +160,4 @@ def failed_line(watch: Watch) -> str:
     hint = ""
     if sum(count for (stage, _), count in watch.failures.items() if stage == "adapter") == watch.finished:
         hint = "; no decision was made: see that the model answers, and what `discovercall doctor` says"
-    return f"{watch.failures.total()} of {watch.finished} trials: {reasons}{beyond}{hint}"
+    return f"{watch.failures.total()} of {watch.finished} trials ended early: {reasons}{beyond}{hint}"

@@ -56,7 +56,7 @@ def test_a_run_without_a_single_decision_says_what_failed_and_where_to_look(benc
     bench.adapter.write_text("#!/bin/sh\necho DISCOVERCALL_ADAPTER_ERROR=model_failed >&2\nexit 1\n")
     done = bench.run(trials=2)
     assert done.code == 0, done
-    assert "\nFailed 2 of 2 trials: adapter model_failed 2; no decision was made: see that " in done.err
+    assert "\n2 of 2 trials ended early: adapter model_failed 2; no decision was made: see that " in done.err
 
 
 def test_the_commonest_reasons_come_first_and_the_rest_is_counted() -> None:
@@ -65,5 +65,5 @@ def test_the_commonest_reasons_come_first_and_the_rest_is_counted() -> None:
     for number, reason in enumerate(("a", "b", "c", "d", "e")):
         for _ in range(5 - number):
             watch.trial_finished(failure("select", reason))
-    text = "15 of 16 trials: select a 5, select b 4, select c 3, select d 2, and 1 other reason"
+    text = "15 of 16 trials ended early: select a 5, select b 4, select c 3, select d 2, and 1 other reason"
     assert failed_line(watch) == text

@@ -155,3 +155,30 @@ def test_a_command_that_needs_nothing_runs(page: Path, command: str, tmp_path: P
     )
     allowed = (0, 1) if words[0] == "doctor" else (0,)
     assert done.returncode in allowed, f"{page.name}: {command}\n{done.stdout[-500:]}{done.stderr}"
+
+
+@pytest.mark.slow
+@pytest.mark.part("commands of the pages")
+def test_the_adapter_of_the_page_runs_and_is_scored(tmp_path: Path) -> None:
+    page = (ROOT / "adapters" / "README.md").read_text("utf-8")
+    adapter = tmp_path / "my_adapter.py"
+    adapter.write_text(page.split("```python\n")[1].split("```")[0])
+    adapter.chmod(0o755)
+    (tmp_path / "tasks").symlink_to(ROOT / "tasks")
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    said = {}
+    for words in (words_of(line) for line in lines_of(page) if "/tmp/my-rule.jsonl" in line):
+        done = subprocess.run(
+            [PROGRAM, *(word.replace("/tmp/", f"{tmp_path}/") for word in words)],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        said[words[0]] = done.stdout + done.stderr
+    assert "54 of 54 trials" in said["run"]
+    assert "21 of 54 trials ended early: parameterize invalid_parameter_values 21\n" in said["run"]
+    assert "16.7%" in said["score"]  # three tasks of 18
