@@ -150,7 +150,7 @@ def conclude(prepared: PreparedRun, result: RunResult, watch: Watch) -> None:
 
 
 def failed_line(watch: Watch) -> str:
-    """How many trials broke off at what, the commonest first, and what to look at where none got a decision."""
+    """How many trials broke off at what, and what to look at where none got a decision."""
     reasons = ", ".join(
         f"{stage} {reason or 'without a reason'} {count}"
         for (stage, reason), count in watch.failures.most_common(_REASONS)
