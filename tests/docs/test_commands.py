@@ -157,21 +157,15 @@ def test_a_command_that_needs_nothing_runs(page: Path, command: str, tmp_path: P
     assert done.returncode in allowed, f"{page.name}: {command}\n{done.stdout[-500:]}{done.stderr}"
 
 
-@pytest.mark.slow
-@pytest.mark.part("commands of the pages")
-def test_the_adapter_of_the_page_runs_and_is_scored(tmp_path: Path) -> None:
-    page = (ROOT / "adapters" / "README.md").read_text("utf-8")
-    adapter = tmp_path / "my_adapter.py"
-    adapter.write_text(page.split("```python\n")[1].split("```")[0])
-    adapter.chmod(0o755)
-    (tmp_path / "tasks").symlink_to(ROOT / "tasks")
-    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+def in_order(page: str, wanted: str, folder: Path) -> dict[str, str]:
+    """Run the commands of a page that name `wanted`, in order; what each said, by its first word."""
+    (folder / "tasks").symlink_to(ROOT / "tasks")
     said = {}
-    for words in (words_of(line) for line in lines_of(page) if "/tmp/my-rule.jsonl" in line):
+    for words in (words_of(line) for line in lines_of(page) if wanted in line):
         done = subprocess.run(
-            [PROGRAM, *(word.replace("/tmp/", f"{tmp_path}/") for word in words)],
-            cwd=tmp_path,
-            env=environment,
+            [PROGRAM, *(word.replace("/tmp/", f"{folder}/") for word in words)],
+            cwd=folder,
+            env={"PATH": os.environ["PATH"], "HOME": str(folder)},
             capture_output=True,
             text=True,
             timeout=300,
@@ -179,6 +173,28 @@ def test_the_adapter_of_the_page_runs_and_is_scored(tmp_path: Path) -> None:
         )
         assert done.returncode == 0, done.stderr
         said[words[0]] = done.stdout + done.stderr
+    return said
+
+
+@pytest.mark.slow
+@pytest.mark.part("commands of the pages")
+def test_the_adapter_of_the_page_runs_and_is_scored(tmp_path: Path) -> None:
+    page = (ROOT / "adapters" / "README.md").read_text("utf-8")
+    adapter = tmp_path / "my_adapter.py"
+    adapter.write_text(page.split("```python\n")[1].split("```")[0])
+    adapter.chmod(0o755)
+    said = in_order(page, "/tmp/my-rule.jsonl", tmp_path)
     assert "54 of 54 trials" in said["run"]
     assert "21 of 54 trials ended early: parameterize invalid_parameter_values 21\n" in said["run"]
     assert "16.7%" in said["score"]  # three tasks of 18
+
+
+@pytest.mark.slow
+@pytest.mark.part("commands of the pages")
+def test_the_task_set_of_the_page_is_valid_and_solved(tmp_path: Path) -> None:
+    page = (ROOT / "tasks" / "README.md").read_text("utf-8")
+    (tmp_path / "my-tasks.jsonl").write_text(page.split("```json\n")[1].split("```")[0])
+    said = in_order(page, "my-tasks.jsonl", tmp_path)
+    assert list(said) == ["validate", "run", "score"]
+    assert said["validate"].startswith("valid  my-tasks.jsonl: task set, tasks 1, ")
+    assert "No strict failure." in said["score"]
