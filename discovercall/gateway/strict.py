@@ -2,7 +2,8 @@
 
 The rules are those of structured outputs: every object lists all its properties as required and forbids
 others, every node has a type, references are written out. What the strict schema accepts, with nulls taken
-out, the tool's own schema accepts too; where both can't be had, the strict one is narrower.
+out (`nulls.without_nulls`), the tool's own schema accepts too; where both can't be had, the strict one is
+narrower.
 """
 
 from __future__ import annotations
@@ -82,62 +83,6 @@ def strict_schema(schema: Mapping[str, Any], *, tool_ref: str) -> StrictSchema:
     except _Refusal as refusal:
         raise NotStrictError(tool_ref, refusal.path or "schema", refusal.why) from None
     return StrictSchema(compiled, tuple(dict.fromkeys(compiler.forced_null)))
-
-
-def without_nulls(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments that were made under a strict schema, without the nulls that say "left out".
-
-    Args:
-        arguments: an object that the strict schema accepts.
-        schema: the tool's own schema; its required members keep their nulls.
-    """
-    cleaned = _cleaned(arguments, schema, schema)
-    return cleaned if isinstance(cleaned, dict) else {}
-
-
-def _cleaned(value: Any, schema: Any, root: Mapping[str, Any]) -> Any:
-    try:
-        schema, _ = resolved(schema, root)
-    except UnresolvedReferenceError:
-        schema = {}
-    schema = schema if isinstance(schema, Mapping) else {}
-    if isinstance(value, list):
-        return [_cleaned(item, schema.get("items"), root) for item in value]
-    if not isinstance(value, Mapping):
-        return value
-    properties, required = _members(schema, value, root)
-    return {
-        name: _cleaned(item, properties.get(name), root)
-        for name, item in value.items()
-        if item is not None or name in required
-    }
-
-
-def _members(
-    schema: Mapping[str, Any], value: Mapping[str, Any], root: Mapping[str, Any]
-) -> tuple[dict[str, Any], set[str]]:
-    """Properties and required names; of alternatives, those of the first that knows all names."""
-    properties = dict(schema.get("properties") or {})
-    required = {name for name in schema.get("required") or () if isinstance(name, str)}
-    for part in schema.get("allOf") or ():
-        more, needed = _members(_followed(part, root), value, root)
-        properties, required = {**properties, **more}, required | needed
-    for keyword in ("anyOf", "oneOf"):
-        for branch in schema.get(keyword) or ():
-            more, needed = _members(_followed(branch, root), value, root)
-            if set(value) <= set(properties) | set(more) and all(
-                value.get(name) is not None for name in needed
-            ):
-                return {**properties, **more}, required | needed
-    return properties, required
-
-
-def _followed(schema: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
-    try:
-        schema, _ = resolved(schema, root)
-    except UnresolvedReferenceError:
-        return {}
-    return schema if isinstance(schema, Mapping) else {}
 
 
 class _Compiler:

@@ -15,8 +15,9 @@ from discovercall.gateway.assembly import assemble, load_encoder
 from discovercall.gateway.baseline import BaselineRanker
 from discovercall.gateway.discovery import DiscoveryRanker
 from discovercall.gateway.listing import run_index
+from discovercall.gateway.nulls import without_nulls
 from discovercall.gateway.parameters import derive_params
-from discovercall.gateway.strict import NotStrictError, strict_schema, without_nulls
+from discovercall.gateway.strict import NotStrictError, strict_schema
 from tests.gateway.test_strict import obeys
 from tests.support.mcp.installed import CORE, SERVERS, installed
 from tests.support.mcp.scripted import configure

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from jsonschema.validators import validator_for
 
 from discovercall.adapter.schema import UnsupportedParameterSchema, parameter_response_schema
+from discovercall.gateway.nulls import without_nulls
 from discovercall.gateway.parameters import derive_params
-from discovercall.gateway.strict import MAX_DEPTH, NotStrictError, strict_schema, without_nulls
+from discovercall.gateway.strict import MAX_DEPTH, NotStrictError, strict_schema
 from tests.support.schema_values import value_for
 
 STRING = {"type": "string"}
@@ -218,6 +219,27 @@ def without_limits(value):
         limits = ("minimum", "maximum", "maxItems", "format")
         return {name: without_limits(item) for name, item in value.items() if name not in limits}
     return [without_limits(item) for item in value] if isinstance(value, list) else value
+
+
+NULLABLE = {"type": ["string", "null"]}
+NEEDS_B = schema(["a", "b"], a=STRING, b=NULLABLE)
+
+
+@pytest.mark.parametrize(
+    ("branches", "value", "cleaned"),
+    [
+        ([NEEDS_B], {"a": "x", "b": None}, {"a": "x", "b": None}),
+        ([NEEDS_B, schema(["a"], a={"type": "integer"}, b=STRING)], {"a": 5, "b": None}, {"a": 5}),
+        ([{"anyOf": [NEEDS_B, {"type": "null"}]}, STRING], {"a": "x", "b": None}, {"a": "x", "b": None}),
+        (
+            [{"allOf": [NEEDS_B, schema([], c=STRING)]}],
+            {"a": "x", "b": None, "c": None},
+            {"a": "x", "b": None},
+        ),
+    ],
+)
+def test_nulls_that_an_alternative_requires_are_kept(branches, value, cleaned):
+    assert without_nulls({"p": value}, schema([], p={"anyOf": branches})) == {"p": cleaned}
 
 
 @given(objects(SCHEMAS), st.integers(0, 2**20))

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from discovercall.gateway.strict import NULL_HINT, NotStrictError, strict_schema, without_nulls
+from discovercall.gateway.nulls import without_nulls
+from discovercall.gateway.strict import NULL_HINT, NotStrictError, strict_schema
 
 STRING = {"type": "string"}
 
