@@ -218,7 +218,7 @@ class Runner:
                 self._journal.call_withdrawn(key)
                 self.state.spend.withdraw(key)
             raise
-        record = build_record(identity, trial.evidence, failure, iso_milliseconds(around.clock()))
+        record = build_record(identity, trial.evidence, failure, self._time_in(identity))
         self.state.records[key] = record  # first: where the journal is lost, the outputs are what is left
         if trial.evidence.attempted:
             self.state.spend.settle(key, trial.cost)
@@ -244,13 +244,18 @@ class Runner:
         return None
 
     def _before_call(self, key: TrialKey, identity: Identity, trial: LaneTrial, price: float | None) -> None:
-        spend, now = self.state.spend, iso_milliseconds(self._around.clock())
+        spend = self.state.spend
         spend.check(price)
         attempted = replace(trial.evidence, attempted=True)
-        self._journal.call_intent(key, price, build_record(identity, attempted, None, now))
+        draft = build_record(identity, attempted, None, self._time_in(identity))
+        self._journal.call_intent(key, price, draft)
         self._reserved.discard(key)
         spend.commit(key, price)
         self._around.observer.call_sent(len(spend.billed))
+
+    def _time_in(self, identity: Identity) -> str:
+        """The time now, but not before the trial's start: a clock that was set back must not spoil it."""
+        return max(identity.started_at, iso_milliseconds(self._around.clock()))
 
     def _write_revisions(self) -> None:
         observations = self._around.client.revisions.observations()

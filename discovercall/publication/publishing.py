@@ -36,7 +36,8 @@ def prepare_pair(
         task_set: the task set of the run.
         key: for the keyed digests of a version 2 policy.
         secrets: values that nothing published may contain.
-        generated_at: time of the summary.
+        generated_at: time of the summary; of its newest record where that is later, as after a clock was set
+            back.
 
     Raises:
         RefusedError: the records can't be published; says why.
@@ -49,8 +50,9 @@ def prepare_pair(
     public = project_records(records, policy, task_set.raw, key=key, secrets=secrets, rehearsal=rehearsal)
     validate_official_run(public, task_set_sha256=task_set.sha256, min_trials_per_task=MIN_TRIALS)
     runs = dump_lines(public)
+    made_at = max(generated_at, *(record["finished_at"] for record in public))
     try:
-        summary = publication_summary(task_set, public, runs, generated_at=generated_at, rehearsal=rehearsal)
+        summary = publication_summary(task_set, public, runs, generated_at=made_at, rehearsal=rehearsal)
     except InputError as error:
         raise RefusedError(error.what, where=error.where, fix=error.fix) from None
     return PairFiles(pair, runs, summary_bytes(summary))

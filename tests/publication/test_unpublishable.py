@@ -160,7 +160,9 @@ class Silent:
         return lambda *arguments, **named: None
 
 
-async def run(folder: Path, reply: Callable[[Seen], Reply]) -> list[dict[str, Any]]:
+async def run(
+    folder: Path, reply: Callable[[Seen], Reply], clock: Callable[[], float] = lambda: 1_790_000_000.0
+) -> list[dict[str, Any]]:
     """A whole run of three trials against the API; its settled private records."""
     async with serving(reply) as api, api.client() as client:
         run_plan = plan(
@@ -174,7 +176,7 @@ async def run(folder: Path, reply: Callable[[Seen], Reply]) -> list[dict[str, An
             client=client,
             decide=[decide],
             new_id=lambda: next(ids),
-            clock=lambda: 1_790_000_000.0,
+            clock=clock,
             runtime={"python": "3.11.7", "platform": "linux", "arch": "x86_64"},
             isolation="none",
             redact=Redactor(),
