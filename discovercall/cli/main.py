@@ -19,7 +19,6 @@ from discovercall.foundation.shown import shown_line
 app = typer.Typer(
     help="Measure whether an AI agent uses a tool catalog correctly, and publish what you may.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

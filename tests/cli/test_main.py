@@ -56,6 +56,19 @@ def test_a_mistake_of_usage_reads_like_any_other(command, words, message):
     assert (done.code, done.out, done.err) == (2, "", f"discovercall: {message}\n")
 
 
+@pytest.mark.parametrize(
+    ("words", "place", "offered"),
+    [
+        ("discovercall led", 1, "ledger"),
+        ("discovercall score --ru", 2, "--runs"),
+        ("discovercall eval rat", 2, "ratchet"),
+    ],
+)
+def test_a_shell_can_complete_commands_and_their_options(command, words, place, offered):
+    asked = {"_DISCOVERCALL_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(place)}
+    assert command(**asked).out.split() == [offered]
+
+
 def test_a_message_of_several_lines_becomes_one(command, tmp_path):
     done = command("score", "--tasks", "a\nb", "--runs", "x")
     assert_refused(done, "a b: cannot be read")
