@@ -127,4 +127,4 @@ def check_attempt(attempt: int, accepted: int, most_billed_calls: int) -> int:
             where="GITHUB_RUN_ATTEMPT",
             fix=f"start a new run with accept_spent_attempts = {attempt - 1}, if that is to be spent again",
         )
-    return (max(accepted, attempt - 1) + 1) * most_billed_calls
+    return (accepted + 1) * most_billed_calls

@@ -137,6 +137,30 @@ def test_a_limit_may_be_reached_to_the_last_credit_and_the_last_call() -> None:
     assert refused.value.what == "the limit of 2 billed calls is reached"
 
 
+def test_a_named_price_counts_although_another_call_was_dearer() -> None:
+    spend = Spend(max_calls=9, max_credits=12)
+    spend.commit(key(1), 10)
+    spend.check(2)
+    with pytest.raises(SpendLimitError):
+        spend.check(None)
+
+
+def test_without_any_credits_only_what_is_free_may_go() -> None:
+    spend = Spend(max_calls=9, max_credits=0)
+    spend.check(0)
+    with pytest.raises(SpendLimitError) as refused:
+        spend.check(1)
+    assert refused.value.what == "the limit of 0 credits is reached"
+
+
+def test_an_answer_without_a_cost_lets_the_next_call_go() -> None:
+    spend = Spend(max_calls=9, max_credits=5)
+    spend.commit(key(1), None)
+    assert not spend.has_room_for(set(), {key(2)})
+    spend.settle(key(1), None)
+    assert spend.has_room_for(set(), {key(2)})
+
+
 def test_prices_below_one_credit_are_what_they_are() -> None:
     spend = Spend(max_calls=9, max_credits=1)
     spend.commit(key(1), 0.25)

@@ -150,7 +150,8 @@ def test_a_schema_finds_a_field_name_however_it_is_spelled(name: str) -> None:
     bare = name.replace("_", "")
     for spelled in (name, name.upper(), name.title(), bare, f"-{name}-", " ".join(name), bare.swapcase()):
         assert pattern.search(spelled), spelled
-    for other in (name[:-1], f"{name}s", f"x{name}", name.replace("a", "b"), ""):
+    inside = f"{name[:3]}X{name[3:]}"
+    for other in (name[:-1], f"{name}s", f"x{name}", f"X{name}", inside, name.replace("a", "b"), ""):
         assert not pattern.search(other), other
 
 
