@@ -112,6 +112,8 @@ def prepare_run(
         )
         for lane in options.lanes
     ]
+    if not all(lane.output.name for lane in options.lanes):
+        raise InputError("must name a file", where="--output")
     journal = _journal(options.lanes)
     _check_outputs(options, lanes, journal, tasks_path)
     warnings = [provenance.warning] if provenance.warning else []
@@ -166,8 +168,6 @@ def _journal(lanes: Sequence[LaneOptions]) -> Path:
 def _check_outputs(
     options: RunOptions, lanes: Sequence[PreparedLane], journal: Path, tasks_path: Path
 ) -> None:
-    if not all(lane.output.name for lane in options.lanes):
-        raise InputError("must name a file", where="--output")
     inputs = [tasks_path, *(Path(lane.lane.command[0]) for lane in lanes)]
     if options.api_key_file not in (None, "-"):
         inputs.append(Path(str(options.api_key_file)))
