@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
@@ -73,15 +74,9 @@ def report(
         raise InputError("is not written as HTML", where="--trend", fix="use markdown or json")
     task_folder = tasks or resource_path("tasks")
     policy_file = policy or resource_path("publication-policy.json")
-    if output is not None and format is None and _ending(output) is None:
-        raise InputError(
-            f"{output} ends in none of {', '.join(_BY_ENDING)}",
-            where="--output",
-            fix="say the format with --format",
-        )
     if output is not None:
         _check_output(output, folder, (policy_file, *task_folder.glob("*")))
-    kind = format or _ending(output) or PageFormat.HUMAN
+    kind = format or _ending(output) or (PageFormat.HUMAN if output is None else PageFormat.HTML)
     found = _gather(folder, task_folder, policy_file)
     _write(found, kind, output, trend=trend, base=_base(folder, output))
     for refused in found.refused:
@@ -167,7 +162,8 @@ def _scenarios(folder: Path, refused: list[Refused]) -> tuple[ScenarioReport, ..
 def _refusal(path: Path, folder: Path, error: Exception) -> Refused:
     from discovercall.report.results import refusal
 
-    return refusal(path.relative_to(folder).as_posix(), str(error).replace(f"{path}: ", "", 1))
+    why = re.sub(rf"{re.escape(str(path))}(?::\d+)?: ", "", str(error), count=1)
+    return refusal(path.relative_to(folder).as_posix(), why)
 
 
 def _base(folder: Path, output: Path | None) -> str:
@@ -214,4 +210,5 @@ def _write(found: ResultsReport, kind: PageFormat, output: Path | None, *, trend
         write_atomic(output, text.encode(errors="replace"), mode=0o644)
     except OSError as error:
         raise InputError(f"{output} cannot be written ({error.strerror})", where="--output") from None
-    typer.echo(f"Wrote {shown_line(str(output))}")
+    as_what = "" if _ending(output) is kind else f", as {kind.value}"
+    typer.echo(f"Wrote {shown_line(str(output))}{as_what}")
