@@ -267,13 +267,12 @@ def test_outside_of_a_checkout_it_asks_for_a_folder(
     assert done.err == "discovercall: results: is required outside of a checkout; name a folder of results\n"
 
 
-def test_an_ending_that_says_no_format_is_refused_unless_one_is_given(
+def test_a_file_of_which_the_ending_does_not_say_the_format_is_named_with_it(
     report: Report, small: Folder, tmp_path: Path
 ) -> None:
-    done = report(small, "--output", tmp_path / "page.docx")
-    assert done.code == 2
-    assert "page.docx ends in none of .html, .md, .json; say the format with --format" in done.err
-    assert report(small, "--output", tmp_path / "page.docx", "--format", "html").code == 0
+    page = tmp_path / "page.docx"
+    assert report(small, "--output", page).out == f"Wrote {page}, as html\n"
+    assert report(small, "--output", page, "--format", "markdown").out == f"Wrote {page}, as markdown\n"
 
 
 def test_usage_mistakes_are_one_line(
