@@ -186,14 +186,6 @@ def test_an_answer_of_another_shape_is_refused(stage: Stage) -> None:
     assert refusal(stage) == ("invalid_output", "the answer does not fit the response schema")
 
 
-@pytest.mark.parametrize("name", FLOODS)
-def test_a_flood_ends_at_the_limit(tmp_path: Path, name: str) -> None:
-    stage = Stage(tmp_path, "codex")
-    script, code = CODEX_CASES[name]
-    stage.plays(script)
-    assert refusal(stage)[0] == code
-
-
 def shell(script: str, payload: bytes = b"", timeout_s: float = 0.3) -> tuple[int, list[bytes]]:
     """What a shell script ends with, and the lines that it writes."""
     written: list[bytes] = []

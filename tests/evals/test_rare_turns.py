@@ -77,15 +77,15 @@ def test_where_two_faces_differ(left: Reading, right: Reading, found: list[str])
 @pytest.mark.parametrize(
     ("entry", "line"),
     [
-        ({"kind": "find"}, "c.json: field query: is needed where kind is find"),
-        ({"kind": "describe"}, "c.json: field toolRef: is needed where kind is describe"),
+        ({"kind": "find"}, "c.json: query: is needed where kind is find"),
+        ({"kind": "describe"}, "c.json: toolRef: is needed where kind is describe"),
         (
             {"kind": "call", "toolRef": "a.b", "query": "x"},
-            "c.json: field query: does not go with kind call",
+            "c.json: query: does not go with kind call",
         ),
         (
             {"kind": "find", "query": "x", "arguments": {}},
-            "c.json: field arguments: does not go with kind find",
+            "c.json: arguments: does not go with kind find",
         ),
     ],
 )
