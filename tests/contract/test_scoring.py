@@ -81,6 +81,12 @@ def test_a_missed_gate_ends_the_success(changes, expected):
     assert {name: result[name] for name in WON} == WON | lost | expected
 
 
+def test_an_empty_selection_is_grounded_in_nothing():
+    listed = {"result_tool_ids": [""], "returned_tool_ids": [""]}
+    result = score(selection={"tool_id": ""}, discovery=listed, inspection=listed)
+    assert (result["selection_grounded"], result["inspection_grounded"]) == (False, False)
+
+
 def test_inspection_can_be_grounded_without_discovery():
     assert score(discovery={"result_tool_ids": ["b.tool"]})["inspection_grounded"] is True
 

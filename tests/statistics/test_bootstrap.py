@@ -71,6 +71,7 @@ def test_draws_are_kept_up_to_the_size_that_is_drawn_at_once(monkeypatch):
     assert kept[0] is kept[1]
     (block,) = kept[0]
     assert block.shape == (2, bootstrap.RESAMPLES)
+    assert not isinstance(bootstrap._drawn_tasks(3), tuple)
 
 
 @settings(max_examples=10, deadline=None)
