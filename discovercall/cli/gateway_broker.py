@@ -64,7 +64,13 @@ def read_config(path: Path) -> GatewayConfig:
     """The configuration of `--config`, with the variables that it refers to."""
     from discovercall.gateway.config import load_config
 
-    return load_config(path, os.environ)
+    try:
+        return load_config(path, os.environ)
+    except InputError as error:
+        if path.exists():
+            raise
+        fix = "write one: [servers.NAME] with command = and args =, or with url ="
+        raise InputError(error.what, where=error.where, fix=fix) from None
 
 
 @contextlib.contextmanager

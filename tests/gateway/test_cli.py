@@ -179,3 +179,13 @@ def test_find():
 
 def test_unknown_format_is_a_usage_error():
     assert run("list", "--format", "xml").returncode == 2
+
+
+def test_who_has_no_configuration_is_told_what_one_holds(tmp_path):
+    done = run("index", "--config", str(tmp_path / "gateway.toml"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert (
+        "gateway.toml: cannot be read (No such file or directory); write one: [servers.NAME] " in done.stderr
+    )
+    (tmp_path / "gateway.toml").write_text("[servers")
+    assert "write one" not in run("index", "--config", str(tmp_path / "gateway.toml")).stderr
