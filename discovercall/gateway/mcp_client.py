@@ -90,6 +90,8 @@ class McpDownstream:
             future.result(_CLOSE_LIMIT_S)
         loop.call_soon_threadsafe(loop.stop)
         thread.join(_CLOSE_LIMIT_S)
+        if not thread.is_alive():
+            loop.close()
 
     def connection(self, server_id: str, deadline: float) -> Connection:
         """The open connection to a server, made when there is none."""

@@ -118,12 +118,12 @@ def test_bad_input_is_one_line(command, files, tmp_path, changes, message):
 
 def test_a_reader_that_stops_early_is_no_crash(files):
     words = [PROGRAM, "score", "--tasks", str(files[0]), "--runs", str(files[1]), "--format", "json"]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert process.stdout is not None
-    assert process.stderr is not None
-    process.stdout.close()
-    assert process.stderr.read() == b""
-    assert process.wait(timeout=60) in (0, 1)
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode in (0, 1)
 
 
 def test_of_several_mistakes_a_broken_line_comes_first(command, files):
