@@ -38,14 +38,14 @@ class Assembly:
 
 
 def load_encoder(
-    mode: SemanticMode, vectors: Path | None, busy: Callable[[int], None] | None = None
+    mode: SemanticMode, vectors: Path | None, busy: Callable[[], None] | None = None
 ) -> tuple[CachingEncoder | None, str]:
     """The model as far as it is wanted and there, and in words how searches work.
 
     Args:
         mode: `auto` uses it where it is installed, `require` insists.
         vectors: file that keeps vectors between processes.
-        busy: is told how many texts have to be embedded, before it takes seconds.
+        busy: called before so many texts are embedded that it takes seconds.
 
     Raises:
         InputError: it is required and can't be used.
@@ -70,7 +70,7 @@ def assemble(
     semantic: SemanticMode | None = None,
     clock: Clock = time.time,
     follow: bool = True,
-    busy: Callable[[int], None] | None = None,
+    busy: Callable[[], None] | None = None,
 ) -> Assembly:
     """The broker over the servers of a configuration.
 
@@ -79,7 +79,7 @@ def assemble(
         semantic: instead of what the configuration says.
         clock: seconds since the Unix epoch.
         follow: whether its catalog follows the index file, or stays as it was first read.
-        busy: is told how many texts have to be embedded, before it takes seconds.
+        busy: called before so many texts are embedded that it takes seconds.
 
     Raises:
         InputError: the model is required and can't be used.
@@ -106,7 +106,7 @@ def assemble_world(
     settings: BrokerSettings | None = None,
     path: Path | None = None,
     clock: Clock = time.time,
-    busy: Callable[[int], None] | None = None,
+    busy: Callable[[], None] | None = None,
 ) -> Assembly:
     """The broker over a world file; its calls have made-up results.
 
@@ -117,7 +117,7 @@ def assemble_world(
         settings: limits and search.
         path: the world's file, for advice; None for the one that comes with the toolkit.
         clock: seconds since the Unix epoch.
-        busy: is told how many texts have to be embedded, before it takes seconds.
+        busy: called before so many texts are embedded that it takes seconds.
 
     Raises:
         InputError: the model is required and can't be used.

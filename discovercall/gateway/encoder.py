@@ -130,7 +130,7 @@ class CachingEncoder:
         inner: computes what is not known yet.
         path: the file; None keeps them in memory only. An unreadable file counts as empty.
         given: vectors by text that are known from elsewhere; they are not written to the file.
-        busy: is told how many texts have to be computed, before it takes seconds.
+        busy: called once, before so many texts are computed that it takes seconds.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class CachingEncoder:
         inner: Encoder,
         path: Path | None = None,
         given: Mapping[str, Vectors] | None = None,
-        busy: Callable[[int], None] | None = None,
+        busy: Callable[[], None] | None = None,
     ) -> None:
         self._inner = inner
         self._path = path
@@ -161,7 +161,8 @@ class CachingEncoder:
         unknown = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._known}
         if unknown:
             if self._busy is not None and len(unknown) >= _MANY_TEXTS:
-                self._busy(len(unknown))
+                self._busy()
+                self._busy = None
             self._known.update(zip(unknown, self._inner.encode(list(unknown.values())), strict=True))
             self._new = True
         if not texts:

@@ -82,7 +82,7 @@ def run_index(
     *,
     semantic: SemanticMode | None = None,
     clock: Clock = time.time,
-    busy: Callable[[int], None] | None = None,
+    busy: Callable[[], None] | None = None,
 ) -> IndexRun:
     """Read all enabled servers, write the index file, and prepare the vectors that searches need.
 
@@ -90,7 +90,7 @@ def run_index(
         config: the configuration.
         semantic: instead of what the configuration says.
         clock: seconds since the Unix epoch.
-        busy: is told how many texts have to be embedded, before it takes seconds.
+        busy: called before so many texts are embedded that it takes seconds.
 
     Raises:
         InputError: the index can't be written, or the model is required and can't be used.
