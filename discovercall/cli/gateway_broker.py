@@ -110,10 +110,10 @@ def opened(
         assembly.broker.close()
 
 
-def say_embedding(texts: int) -> None:
+def say_embedding() -> None:
     """Tell whoever waits why, before a catalog's texts are embedded."""
     typer.echo(
-        f"Embedding {texts} texts, some 20 ms each; this is done once where they can be kept.", err=True
+        "Embedding the catalog's texts, 20 ms or so each; done once, where they can be kept.", err=True
     )
 
 
