@@ -394,6 +394,12 @@ def test_a_forbidden_name_is_told_up_to_64_characters_wherever_it_is() -> None:
     assert checked(changed("success", long, 1)) == (f"records[0]: holds the forbidden field {long[:64]!r}")
 
 
+def test_a_list_hides_no_forbidden_name_beside_it() -> None:
+    records = changed("success", "notes", [{"x": [{"y": 1}]}, "text"])
+    records[0]["call"]["session_id"] = "x"
+    assert checked(records) == "records[0]: holds the forbidden field 'session_id'"
+
+
 def test_a_name_is_forbidden_in_every_record() -> None:
     records = copy.deepcopy(PUBLIC)
     records[3]["call"]["session_id"] = "x"
