@@ -25,7 +25,8 @@ class Client:
 
     def __init__(self, gateway, timeout=5.0, key=None):
         headers = {"Authorization": f"Bearer {key or gateway.api_key}"}
-        self.http = httpx.Client(headers=headers, timeout=timeout, trust_env=False)
+        alone = httpx.Limits(max_keepalive_connections=0)  # nothing is left to be closed
+        self.http = httpx.Client(headers=headers, timeout=timeout, trust_env=False, limits=alone)
         self.base = gateway.base_url
 
     def post(self, path, value):
