@@ -18,6 +18,7 @@ def ledger(
     from discovercall.contract.journal import find_journal
     from discovercall.contract.ledger import read_ledger
     from discovercall.contract.spend import credit_sum
+    from discovercall.foundation.shown import shown_line
 
     path = find_journal(output)
     book = read_ledger(path)
@@ -35,11 +36,11 @@ def ledger(
     if format is Format.JSON:
         print_json(report)
         return
-    typer.echo(f"{path}")
+    typer.echo(shown_line(str(path)))
     typer.echo(f"planned  {book.planned} records")
     typer.echo(f"done     {len(book.records)}")
     limit = book.limits["max_billed_calls"]
     typer.echo(f"billed   {len(book.drafts)} calls of at most {limit}; {report['credits']:g} credits known")
     typer.echo(f"unknown  {len(book.unknown)} calls that were sent and never answered")
     for key in book.unknown:
-        typer.echo(f"  task {key.task_id}, trial {key.trial}, lane {key.lane + 1}")
+        typer.echo(f"  task {shown_line(key.task_id)}, trial {key.trial}, lane {key.lane + 1}")

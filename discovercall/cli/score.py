@@ -30,6 +30,7 @@ def score(
     from discovercall.foundation.errors import InputError
     from discovercall.foundation.files import check_replaceable, same_file, write_atomic
     from discovercall.foundation.json_text import pretty_pieces
+    from discovercall.foundation.shown import escaped_json
 
     for source in (tasks, runs):
         if output is not None and same_file(output, source):
@@ -44,7 +45,7 @@ def score(
         except OSError as error:
             raise InputError(f"{output} cannot be written ({error.strerror})", where="--output") from None
     if format is Format.JSON:
-        sys.stdout.writelines(pretty_pieces(summary))
+        sys.stdout.writelines(map(escaped_json, pretty_pieces(summary)))
         typer.echo()
         return
     from discovercall.report.terminal import print_summary

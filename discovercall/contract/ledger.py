@@ -12,7 +12,7 @@ from discovercall.contract.journal import Entry, Journal, TrialKey, plan_line, r
 from discovercall.contract.plan import RunPlan
 from discovercall.contract.record import recovered_record
 from discovercall.contract.spend import credit_amount
-from discovercall.foundation.ecmascript import is_finite_number
+from discovercall.foundation.ecmascript import is_finite_number, is_integer
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.jsonl import AppendFile, read_objects
 
@@ -80,8 +80,9 @@ def read_ledger(path: Path) -> Ledger:
         first = next(entries, None)
         if first is None or first.content.get("kind") != "plan":
             raise InputError("holds no plan", where=f"{path}:1", fix="it is no journal of a run; remove it")
-        ledger = Ledger(first.content["plan"], first.content["limits"], chain=first.chain, end=first.end)
-        if ledger.planned < 1 or "max_billed_calls" not in ledger.limits:
+        plan, limits = _object(first.content["plan"]), _limits(first.content["limits"])
+        ledger = Ledger(plan, limits, chain=first.chain, end=first.end)
+        if ledger.planned < 1:
             raise ValueError
         for entry in entries:
             number = entry.number
@@ -96,9 +97,9 @@ def _take_in(ledger: Ledger, entry: Entry) -> None:
     content = entry.content
     match content["kind"]:
         case "resumed":
-            ledger.limits = content["limits"]
+            ledger.limits = _limits(content["limits"])
         case "call_intent":
-            ledger.drafts[entry.key] = content["draft"]
+            ledger.drafts[_typed(entry.key)] = _object(content["draft"])
             _note_price(ledger, entry.key, content["price"])
         case "call_withdrawn":
             ledger.drafts.pop(entry.key, None)
@@ -109,9 +110,31 @@ def _take_in(ledger: Ledger, entry: Entry) -> None:
             }
             _note_price(ledger, entry.key, content["cost"])
         case "trial_finished":
-            ledger.records[entry.key] = content["record"]
+            ledger.records[entry.key] = _object(content["record"])
         case "revisions":
             ledger.observations.append((content["api"], content["catalog"]))
+
+
+def _object(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise TypeError
+    return value
+
+
+def _typed(key: TrialKey) -> TrialKey:
+    if not isinstance(key.task_id, str) or not is_integer(key.trial) or not is_integer(key.lane):
+        raise TypeError
+    return key
+
+
+def _limits(value: Any) -> dict[str, Any]:
+    limits = _object(value)
+    if not is_integer(limits["max_billed_calls"]):
+        raise TypeError
+    credits = limits.get("max_credits")
+    if credits is not None and not is_finite_number(credits):
+        raise TypeError
+    return limits
 
 
 def _note_price(ledger: Ledger, key: TrialKey, credits: object) -> None:

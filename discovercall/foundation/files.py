@@ -115,7 +115,8 @@ def check_replaceable(path: Path, where: str) -> None:
         where: how the error names it, for instance a flag.
 
     Raises:
-        InputError: no file name, no such folder, or something there that is no regular file.
+        InputError: no file name, no such folder, or something there that is no regular file or that may have
+            been paid for.
     """
     if not path.name or "\0" in str(path):
         raise InputError("must name a file", where=where)
@@ -123,6 +124,8 @@ def check_replaceable(path: Path, where: str) -> None:
         raise InputError(f"the folder {path.parent} does not exist", where=where, fix="create it")
     if os.path.lexists(path) and (path.is_symlink() or not path.is_file()):
         raise InputError(f"{path} is no regular file", where=where, fix="name another file")
+    if path.suffix == ".jsonl" and os.path.lexists(path):
+        raise InputError(f"{path} may be a run's records or ledger", where=where, fix="name another file")
 
 
 def same_file(left: Path, right: Path) -> bool:

@@ -55,6 +55,15 @@ def test_the_output_file_is_public_indented_and_ends_with_a_newline(command, fil
     assert stat.S_IMODE(output.stat().st_mode) == 0o644
 
 
+def test_json_on_a_terminal_is_not_steered_by_a_record(command, files):
+    text = files[1].read_text().replace('"model-1"', '"m\\u202e\\u009b2J"')
+    files[1].write_text(text)
+    done = command("score", "--tasks", files[0], "--runs", files[1], "--format", "json")
+    assert json.loads(done.out)["models"][0]["model"] == "m\u202e\x9b2J"
+    assert "\u202e" not in done.out
+    assert "\x9b" not in done.out
+
+
 def test_a_person_gets_tables(command, files, tmp_path):
     output = tmp_path / "summary.json"
     done = command("score", "--tasks", files[0], "--runs", files[1], "--output", output)
@@ -100,6 +109,7 @@ def test_an_input_is_never_overwritten(command, files, tmp_path, name):
         ({"--tasks": "invalid.jsonl"}, r"invalid\.jsonl:1: id: field required$"),
         ({"--output": "no/folder/x.json"}, "--output: the folder no/folder does not exist; create it$"),
         ({"--output": "folder"}, "--output: folder is no regular file; name another file$"),
+        ({"--output": "other.jsonl"}, r"other\.jsonl may be a run's records or ledger; name another file$"),
         ({"--surprise": "x"}, "--surprise: no such option"),
     ],
 )

@@ -236,6 +236,14 @@ OUTCOME = {"kind": "call_outcome", "lane": 0, "task_id": "a", "trial": 1, **outc
         ([PLAN, INTENT | {"price": None}, OUTCOME | {"cost": True}], 3),
         ([PLAN, {"kind": "trial_finished", "lane": [0], "task_id": {}, "trial": 1, "record": {}}], 2),
         ([PLAN, {"no": "kind"}], 2),
+        ([PLAN, INTENT | {"price": None, "task_id": 7}], 2),
+        ([PLAN, INTENT | {"price": None, "trial": "1"}], 2),
+        ([PLAN | {"limits": []}], 1),
+        ([PLAN | {"limits": {"max_billed_calls": "1"}}], 1),
+        ([PLAN | {"limits": {"max_billed_calls": 1, "max_credits": "1"}}], 1),
+        ([PLAN, {"kind": "resumed", "limits": 5}], 2),
+        ([PLAN, INTENT | {"price": None, "draft": "x"}], 2),
+        ([PLAN, {"kind": "trial_finished", "lane": 0, "task_id": "a", "trial": 1, "record": "x"}], 2),
     ],
 )
 def test_lines_that_no_run_writes_are_refused_by_number(
