@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tools import performance_tables
+from tools import mutants, performance_tables
 
 FIGURES = "benchmarks/figures.json"
 SNAPSHOT = "results/gateway/snapshots/baseline.json"
@@ -201,6 +201,8 @@ BLOCKS: dict[str, Callable[[Path], str]] = {
     "search-rates": _search_rates,
     "search-speed": _search_speed,
     "small-catalogs": _small_catalogs,
+    "mutants": lambda root: mutants.figures_table(_json(root / MUTANTS)),
+    "survivors": lambda root: mutants.survivors_table(_json(root / MUTANTS)),
 }
 _DISCOVERY = "discovercall.gateway.discovery"
 SENTENCES: dict[str, tuple[Sentence, ...]] = {

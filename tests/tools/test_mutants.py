@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tools import mutants
 from tools.mutants import Survivor, figures_table, found, recorded, survivors_table, verdict
 
 SOURCE = """
@@ -96,6 +98,13 @@ def test_a_survivor_keeps_its_kind_and_a_new_one_is_told(folder: Path) -> None:
     assert verdict(recorded(found(folder), {"kinds": {}, "survivors": []}, "3"))[-1].startswith(
         "cadence.guard"
     )
+
+
+def test_the_committed_record_holds_what_the_documents_say() -> None:
+    record: dict[str, Any] = json.loads(mutants.RECORD.read_text("utf-8"))
+    assert verdict(record) == []
+    assert sum(c["mutants"] - c["killed"] for c in record["groups"].values()) == len(record["survivors"])
+    assert list(record["groups"]) == list(mutants.GROUPS)
 
 
 def test_tables_name_groups_and_kinds() -> None:
