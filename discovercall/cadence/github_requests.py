@@ -32,7 +32,7 @@ _UNREADABLE = (
     AssertionError,
     AttributeError,
     LookupError,
-    RecursionError,
+    RuntimeError,  # what PyGithub says of a redirect that it does not follow; RecursionError too
     TypeError,
     ValueError,
 )

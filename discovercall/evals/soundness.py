@@ -60,7 +60,7 @@ def problems_of(result: Mapping[str, Any]) -> Iterator[Problem]:
     for field, members in _groups(result):
         yield from _rate_problems(members, field)
     yield from _discovery_problems(result)
-    yield from _start_up_problems(result.get("tokens"))
+    yield from _token_problems(result.get("tokens"))
     for index, gate in enumerate(result["gates"]):
         for member, problem in _gate_problems(gate, result):
             yield f"gates[{index}].{member}", problem
@@ -146,14 +146,40 @@ def _discovery_problems(result: Mapping[str, Any]) -> Iterator[Problem]:
             yield f"discovery.{scope}.decisionMix", "is not what the cases give"
 
 
-def _start_up_problems(tokens: Any) -> Iterator[Problem]:
-    if not isinstance(tokens, Mapping) or tokens.get("startupReduction") is None:
+def _token_problems(tokens: Any) -> Iterator[Problem]:
+    """Reductions and rates that are not what stands beside them."""
+    if not isinstance(tokens, Mapping):
         return
-    direct, broker = _count(tokens.get("directStartup")), _count(tokens.get("brokerStartup"))
+    catalogs = {"tokens": tokens}
+    catalogs |= {f"tokens.growth[{i}]": found for i, found in enumerate(tokens.get("growth") or ())}
+    catalogs |= {
+        f"tokens.otherEstimators.{name}": found
+        for name, found in (tokens.get("otherEstimators") or {}).items()
+    }
+    for path, members in catalogs.items():
+        for kind in ("", "WithInstructions"):
+            names = (f"startupReduction{kind}", "directStartup", f"brokerStartup{kind}")
+            yield from _reduction_problems(members, path, *names)
+    for part in ("fixedTask", "tasks"):
+        names = ("reduction", "directTokensToSuccess", "brokerTokensToSuccess")
+        yield from _reduction_problems(tokens.get(part) or {}, f"tokens.{part}", *names)
+    tasks = tokens.get("tasks") or {}
+    rate, count = tasks.get("successRate"), _count(tasks.get("n"))
+    if rate is not None and (not count or not _near(rate, round(rate * count) / count) or not 0 <= rate <= 1):
+        yield "tokens.tasks.successRate", "is no share of n"
+
+
+def _reduction_problems(
+    members: Mapping[str, Any], path: str, name: str, direct_name: str, broker_name: str
+) -> Iterator[Problem]:
+    told = members.get(name)
+    if told is None:
+        return
+    direct, broker = _amount(members.get(direct_name)), _amount(members.get(broker_name))
     if not direct or broker is None:
-        yield "tokens.startupReduction", "must be there with directStartup and brokerStartup"
-    elif not _near(tokens["startupReduction"], 1 - broker / direct):
-        yield "tokens.startupReduction", "is not what directStartup and brokerStartup give"
+        yield f"{path}.{name}", f"must be there with {direct_name} and {broker_name}"
+    elif not _near(told, 1 - broker / direct):
+        yield f"{path}.{name}", f"is not what {direct_name} and {broker_name} give"
 
 
 def _gate_problems(gate: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator[Problem]:
@@ -218,3 +244,8 @@ def _count(value: Any) -> int | None:
         if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_SAFE_INTEGER
         else None
     )
+
+
+def _amount(value: Any) -> float | None:
+    """The value where it is a finite amount; else None."""
+    return float(value) if is_finite_number(value) and value >= 0 else None

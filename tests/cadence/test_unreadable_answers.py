@@ -139,6 +139,22 @@ def test_one_odd_answer_is_asked_again(odd: FakeGitHub, asking: GitHub, waits: W
     assert waits.slept == [1.0]
 
 
+@pytest.mark.parametrize(
+    "location", ["http://example.invalid/x", "https://127.0.0.1:9/x", "{own}", "http://[x"]
+)
+def test_a_redirect_elsewhere_is_not_followed(
+    odd: FakeGitHub, asking: GitHub, waits: Waits, location: str
+) -> None:
+    asking.repository()
+    own = f"{odd.url}/repos/{REPOSITORY}/git/matching-refs/heads%2Fmain"
+    headers = {"Location": location.format(own=own)}
+    odd.faults.append(Fault("git/list-matching-refs", status=301, body={}, headers=headers, times=10_000))
+    with pytest.raises(GitHubProblem, match=r"no answer(:| that can be read)") as refusal:
+        asking.branch_commit("main")
+    assert refusal.value.number == "M7"
+    assert len(waits.slept) == READ_TRIES - 1
+
+
 def outcome(client: GitHub, proposal: Proposal) -> str:
     try:
         return "made" if propose(client, proposal).made else "there"

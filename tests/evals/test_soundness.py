@@ -61,6 +61,18 @@ LIES: dict[str, Callable[[Json], Any]] = {
     "invocation.repairRate": without_interval,
     "invocation.noContactRate": lambda value: value["invocation"].update(noContactRate=10**400),
     "tokens.startupReduction": lambda value: value["tokens"].update(startupReduction=1),
+    "tokens.startupReductionWithInstructions": lambda value: value["tokens"].update(
+        startupReductionWithInstructions=0.9999
+    ),
+    "tokens.growth[1].startupReduction": lambda value: value["tokens"]["growth"][1].update(
+        startupReduction=0.9999
+    ),
+    "tokens.otherEstimators.wordpiece.startupReduction": lambda value: value["tokens"]["otherEstimators"][
+        "wordpiece"
+    ].update(brokerStartup=1),
+    "tokens.fixedTask.reduction": lambda value: value["tokens"]["fixedTask"].update(reduction=0.9999),
+    "tokens.tasks.reduction": lambda value: value["tokens"]["tasks"].update(directTokensToSuccess="many"),
+    "tokens.tasks.successRate": lambda value: value["tokens"]["tasks"].update(successRate=0.9999),
     "gates[0].actual": lambda value: value["gates"][0].update(actual=0.0),
     "gates[0].pass": lambda value: value["gates"][0].update({"pass": False}),
     "gates[0].name": no_figure,
