@@ -10,9 +10,12 @@ import tempfile
 SCRATCH_PREFIX = "decision-"
 """How the names of scratch folders begin."""
 
-# Reads "+ ENTRY" and "- ENTRY", where an entry is a process group or the name of a scratch folder in the
-# folder for temporary files. At the end of its input the harness is gone: ends and removes what is still
-# noted. What was just killed may write for a moment longer, so that a folder is not empty at once.
+# Reads "+ ENTRY" and "- ENTRY", where an entry is an adapter's process group, which is its session too, or the
+# name of a scratch folder in the folder for temporary files. At the end of its input the harness is gone: ends
+# and removes what is still noted. A model command line has a group of its own in the session, so the session is
+# looked through as well, on Linux, again while something living is found: it may just have forked. The name of
+# a process, in parentheses, may hold anything. What was just killed may write for a moment longer, so that a
+# folder is not empty at once.
 _SCRIPT = f"""
 trap '' INT TERM HUP
 noted=" "
@@ -23,14 +26,29 @@ while read -r sign entry; do
   esac
 done
 folders=
+sessions=" "
 for entry in $noted; do
   case $entry in
     {SCRATCH_PREFIX}*) folders="$folders $entry" ;;
-    *) kill -s KILL -- "-$entry" ;;
+    *) sessions="$sessions$entry "; kill -s KILL -- "-$entry" ;;
   esac
+done
+for look in 1 2 3 4 5 6 7 8 9 10; do
+  found=
+  for process in /proc/[0-9]*; do
+    line=
+    while read -r part; do line=$part; done < $process/stat || continue
+    set -- ${{line##*) }}
+    case "$1 $sessions" in
+      [ZX]*) ;;
+      *" $4 "*) kill -s KILL "${{process#/proc/}}" && found=1 ;;
+    esac
+  done
+  [ "$found" ] || break
 done
 for pause in 0.01 0.1 1; do
   rm -rf -- $folders && break
+  chmod -R u+rwx -- $folders
   sleep $pause
 done
 """
@@ -67,7 +85,7 @@ class Watchdog:
         return cls(process)
 
     def add(self, entry: int | str) -> None:
-        """Note a process group that now runs, or the name of a scratch folder that there now is."""
+        """Note a process group and session that now runs, or the name of a scratch folder that there now is."""
         self._tell(f"+ {entry}\n")
 
     def remove(self, entry: int | str) -> None:

@@ -168,6 +168,32 @@ def test_killed_harness_takes_its_adapters_along(mark, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+PROGRAM_STARTER = r"""
+import os, subprocess, sys, time
+os.makedirs("closed/inner")
+os.chmod("closed", 0)
+program = "import ctypes, time; ctypes.CDLL(None).prctl(15, b'a) S 1\\n(b'); time.sleep(300)"
+for _ in range(2):
+    subprocess.Popen([sys.executable, "-c", program], process_group=0)
+time.sleep(300)
+"""
+
+
+def test_killed_harness_takes_along_what_left_its_adapters_group(mark, tmp_path):
+    """As model command lines do, which run in a group of their own; these have odd names, too."""
+    process = harness(f"become_subreaper()\nasyncio.run(decide({PROGRAM_STARTER!r}))", mark, scratch=tmp_path)
+    deadline = time.monotonic() + 20
+    while len(marked(mark)) < 4 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert len(marked(mark)) == 4  # the harness, the adapter and two programs
+    process.kill()
+    process.communicate()
+    assert gone_within(mark, 5)
+    while list(tmp_path.iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not list(tmp_path.iterdir())
+
+
 def test_decisions_go_on_without_the_watchdog(mark):
     source = """
     import signal
