@@ -238,6 +238,7 @@ OUTCOME = {"kind": "call_outcome", "lane": 0, "task_id": "a", "trial": 1, **outc
         ([PLAN, {"no": "kind"}], 2),
         ([PLAN, INTENT | {"price": None, "task_id": 7}], 2),
         ([PLAN, INTENT | {"price": None, "trial": "1"}], 2),
+        ([PLAN, INTENT | {"price": None, "lane": "0"}], 2),
         ([PLAN | {"limits": []}], 1),
         ([PLAN | {"limits": {"max_billed_calls": "1"}}], 1),
         ([PLAN | {"limits": {"max_billed_calls": 1, "max_credits": "1"}}], 1),
