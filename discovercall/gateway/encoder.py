@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from discovercall.foundation.digests import sha256_hex
+from discovercall.foundation.files import open_input
 
 if TYPE_CHECKING:
     import numpy as np
@@ -195,15 +196,18 @@ class CachingEncoder:
 
 
 def _stored(path: Path, identity: str) -> dict[str, Vectors]:
+    """What a file holds, or nothing where it is not what `save` writes: it is made anew then."""
     import numpy as np
 
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with open_input(path) as file, np.load(file, allow_pickle=False) as stored:
             if str(stored["identity"]) != identity:
                 return {}
-            return dict(zip(stored["keys"].tolist(), stored["vectors"], strict=True))
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            keys, vectors = stored["keys"], stored["vectors"]
+    except (OSError, ValueError, KeyError, EOFError, TypeError, AttributeError, zipfile.BadZipFile):
         return {}
+    whole = keys.ndim == 1 and vectors.shape == (len(keys), DIMENSIONS) and vectors.dtype == np.float32
+    return dict(zip(keys.tolist(), vectors, strict=True)) if whole and np.isfinite(vectors).all() else {}
 
 
 def _key(text: str) -> str:

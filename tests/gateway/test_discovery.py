@@ -1,6 +1,7 @@
 """The better search, by words and with a model: what it weighs, when it refuses, what it keeps."""
 
 import math
+import os
 from pathlib import Path
 
 import numpy as np
@@ -329,3 +330,28 @@ def test_vectors_are_kept_by_text_and_model(tmp_path):
     path.write_bytes(b"damaged")
     assert CachingEncoder(Letters(), path).encode(["one"]).shape == (1, DIMENSIONS)
     assert CachingEncoder(Letters()).encode([]).shape == (0, DIMENSIONS)
+
+
+ROW = np.ones((1, DIMENSIONS), np.float32)
+NO_VECTORS = {
+    "an array alone": lambda path: (
+        np.save(path.with_suffix(".npy"), ROW),
+        path.with_suffix(".npy").rename(path),
+    ),
+    "keys of no dimension": lambda path: np.savez(path, identity="letters", keys="one", vectors=ROW),
+    "other dimensions": lambda path: np.savez(path, identity="letters", keys=["one"], vectors=ROW[:, :3]),
+    "other numbers": lambda path: np.savez(path, identity="letters", keys=["one"], vectors=ROW.astype("f8")),
+    "no numbers": lambda path: np.savez(path, identity="letters", keys=["one"], vectors=ROW * np.nan),
+    "more keys": lambda path: np.savez(path, identity="letters", keys=["one", "two"], vectors=ROW),
+    "no vectors": lambda path: np.savez(path, identity="letters"),
+    "a named pipe": os.mkfifo,
+    "a folder": Path.mkdir,
+}
+
+
+@pytest.mark.parametrize("what", NO_VECTORS)
+def test_a_file_that_holds_no_vectors_is_made_anew(tmp_path, what):
+    path, model = tmp_path / "vectors.npz", Letters()
+    NO_VECTORS[what](path)
+    assert CachingEncoder(model, path).encode(["one"]).shape == (1, DIMENSIONS)
+    assert model.seen == ["one"]
