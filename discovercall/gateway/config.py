@@ -155,6 +155,10 @@ def load_config(path: Path, environment: Mapping[str, str]) -> GatewayConfig:
         for server_id, entry in sorted(file.servers.items())
     )
     index_path = folder / (file.index or f"{path.stem}.index.json")
+    if index_path.suffix != ".json" or index_path.resolve() == path.resolve():
+        raise InputError(
+            f"{file.index} would be replaced", where=f"{path}: index", fix="name a file of its own, *.json"
+        )
     settings = BrokerSettings(
         max_results=file.budgets.max_results,
         include_full_schemas=file.budgets.include_full_schemas,

@@ -94,6 +94,8 @@ def test_variables_that_are_not_set_are_known_and_no_secrets(tmp_path):
         ('[servers.a]\nurl = "ftp://h"\n', ["servers.a", "url"]),
         ('[servers."a.b"]\ncommand = "x"\n', ["servers.a.b", "dot"]),
         ('[servers.a]\ncommand = "x"\ncomand = "y"\n', ["servers.a: comand"]),
+        ('index = "gateway.toml"\n', ["index: gateway.toml would be replaced", "a file of its own, *.json"]),
+        ('index = "paid.jsonl"\n', ["index: paid.jsonl would be replaced"]),
         ("[budgets]\nmax_results = 0\n", ["budgets.max_results"]),
         ('[timeouts]\ncall_ms = "1"\n', ["timeouts.call_ms"]),
         ("[cache]\nseconds = -1\n", ["cache.seconds"]),
