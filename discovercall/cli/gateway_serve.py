@@ -62,7 +62,14 @@ def serve_broker(
         _tell_key(path, key_file)
         _tell_run(url, path, faults)
         _until_stopped(
-            lambda: serve(api, listener, api_key=key, faults=faults, journal=journal, on_stop=forget)
+            lambda: serve(
+                api,
+                listener,
+                api_key=key,
+                faults=faults,
+                journal=journal,
+                on_stop=lambda: _stopped(assembly, forget),
+            )
         )
 
 
@@ -87,7 +94,7 @@ def serve_mcp(assembly: Assembly, config: Path | None, host: str, port: int, key
                 api_key=key,
                 version=__version__,
                 list_servers=_lists_servers(config),
-                on_stop=forget,
+                on_stop=lambda: _stopped(assembly, forget),
             )
         )
 
@@ -126,6 +133,12 @@ def _tell_run(url: str, path: Path, faults: tuple[Fault, ...]) -> None:
     if faults:
         typer.echo(f"Faults: {len(faults)}")
     typer.echo("Stop with Ctrl-C.")
+
+
+def _stopped(assembly: Assembly, forget: Callable[[], None]) -> None:
+    """What has to be done right away: after SIGTERM the process ends without coming back."""
+    forget()
+    assembly.broker.close()
 
 
 def _until_stopped(serving: Callable[[], None]) -> None:

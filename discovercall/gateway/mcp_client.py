@@ -50,6 +50,7 @@ class McpDownstream:
         keep_sdk_log_short(self.mask.message)
         self._configs = {server.server_id: server for server in servers if server.enabled}
         self._open: dict[str, Connection] = {}
+        self._ending: list[Connection] = []
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -81,7 +82,8 @@ class McpDownstream:
         """Close all connections, which ends the programs that were started."""
         with self._lock:
             loop, thread = self._loop, self._thread
-            connections, self._open = list(self._open.values()), {}
+            connections = [*self._open.values(), *self._ending]
+            self._open, self._ending = {}, []
             self._loop = self._thread = None
         if loop is None or thread is None:
             return
@@ -145,6 +147,8 @@ class McpDownstream:
         with self._lock:
             if self._open.get(connection.config.server_id) is connection:
                 del self._open[connection.config.server_id]
+                self._ending = [one for one in self._ending if not one.has_ended.is_set()]
+                self._ending.append(connection)
         connection.end()
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:

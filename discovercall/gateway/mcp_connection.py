@@ -29,7 +29,11 @@ _REFUSING = (401, 403)
 
 
 class Connection:
-    """One client, held open by a task of the loop until it is told to stop."""
+    """One client, held open by a task of the loop until it is told to stop.
+
+    Attributes:
+        has_ended: set in the loop once it is closed and its program, where it has one, has ended.
+    """
 
     def __init__(self, config: ServerConfig, loop: asyncio.AbstractEventLoop, mask: ToolMask) -> None:
         self.config = config
@@ -43,36 +47,48 @@ class Connection:
         self._tools: dict[str, McpTool] | None = None
         self._listed_at = 0.0
         self._listing = asyncio.Lock()
-        self.task = asyncio.run_coroutine_threadsafe(self._hold(), loop)
+        self._holding: asyncio.Task[None] | None = None
+        self.has_ended = asyncio.Event()
+        self._cancelled = False
+        loop.call_soon_threadsafe(self._open)
+
+    def _open(self) -> None:
+        self._holding = self.loop.create_task(self._hold())
+        self._holding.add_done_callback(lambda _: self.has_ended.set())
 
     async def _hold(self) -> None:
+        trimming = self.loop.create_task(self._trim())
         try:
             async with _client(self, self._log.stream) as client:
                 if not self._ready.done():
                     self._ready.set_result(client)
-                await self._until_stopped()
+                await self.stop.wait()
         except Exception as error:
             if not self._ready.done():
                 self._ready.set_exception(error)
                 self._ready.exception()  # it may be that nobody waits any more
         finally:
             self.ended = True
+            trimming.cancel()
             self._log.close(self.mask)
             if not self._ready.done():
                 self._ready.cancel()
 
-    async def _until_stopped(self) -> None:
-        while not self.stop.is_set():
+    async def _trim(self) -> None:
+        while True:
             self._log.trim()
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self.stop.wait(), _TRIM_EVERY_S)
+            await asyncio.sleep(_TRIM_EVERY_S)
 
     def end(self) -> None:
         """Close the connection soon, also one that is still being made."""
-        if self._ready.done():
-            self.loop.call_soon_threadsafe(self.stop.set)
-        else:
-            self.task.cancel()
+        self.loop.call_soon_threadsafe(self._end)
+
+    def _end(self) -> None:
+        self.stop.set()
+        # Once only: a second time would break off the SDK's own ending of the program.
+        if self._holding is not None and not self._ready.done() and not self._cancelled:
+            self._cancelled = True
+            self._holding.cancel()
 
     async def wait_until_ready(self) -> None:
         await asyncio.shield(self._ready)
@@ -160,6 +176,4 @@ async def close_all(connections: Sequence[Connection]) -> None:
     """Close connections and wait until their programs have ended."""
     for connection in connections:
         connection.end()
-    await asyncio.gather(
-        *(asyncio.wrap_future(connection.task) for connection in connections), return_exceptions=True
-    )
+    await asyncio.gather(*(connection.has_ended.wait() for connection in connections))
