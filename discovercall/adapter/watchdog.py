@@ -14,8 +14,8 @@ SCRATCH_PREFIX = "decision-"
 # the name of a scratch folder in the folder for temporary files. At the end of its input the harness is gone:
 # ends and removes what is still noted. A model command line has a group of its own in the session, so on
 # Linux the session is looked through as well, again while something living is found: it may just have forked.
-# The name of a process, in parentheses, may hold anything. What was just killed may write for a moment longer,
-# so that a folder is not empty at once.
+# The name of a process, in parentheses, may hold anything. What was just killed may write for a while, so
+# that a folder is not empty at once.
 _SCRIPT = f"""
 trap '' INT TERM HUP
 noted=" "

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import base64
+import json
+import math
+from collections.abc import Iterable, Iterator
+from urllib.parse import quote, quote_plus
 
 MASK = "[redacted]"
 _MIN_LENGTH = 4  # shorter values would blank out ordinary text
+_SHORTEST_ENCODED = 8  # shorter ones, encoded, occur by chance
 
 
 class Redactor:
@@ -22,3 +27,20 @@ class Redactor:
         for secret in self._secrets:
             text = text.replace(secret, MASK)
         return text
+
+
+def with_encoded(secrets: Iterable[str]) -> Iterator[str]:
+    """Secrets and the forms in which programs repeat them: URL-encoded, escaped as in JSON, in hex, in base64
+    at any alignment (as far as it is theirs alone), and in one case."""
+    for secret in secrets:
+        yield secret
+        if len(secret) < _SHORTEST_ENCODED:
+            continue
+        data = secret.encode("utf-8", "surrogatepass")
+        yield from (quote(data, safe=""), quote(data), quote_plus(data))
+        yield from (json.dumps(secret, ensure_ascii=plain)[1:-1] for plain in (True, False))
+        yield from (secret.lower(), secret.upper(), data.hex(), data.hex().upper())
+        for before in range(3):
+            encoded = base64.b64encode(bytes(before) + data).decode().rstrip("=")
+            inside = encoded[math.ceil(before * 4 / 3) : (before + len(data)) * 4 // 3]
+            yield from (inside, inside.replace("+", "-").replace("/", "_"))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from discovercall.foundation.clocks import Clock
-from discovercall.foundation.redaction import Redactor
+from discovercall.foundation.redaction import Redactor, with_encoded
 from discovercall.gateway import wording
 from discovercall.gateway.advice import Advice, fitted
 from discovercall.gateway.baseline import BaselineRanker, Cosines
@@ -58,7 +58,7 @@ class Broker:
         self._advice = advice
         self.settings = settings or BrokerSettings()
         self.source: CatalogSource = Catalog.of_world(catalog) if isinstance(catalog, World) else catalog
-        self._redact = Redactor(secrets)
+        self._redact = Redactor(with_encoded(secrets))
         self._clock = clock
         self._make_ranker = ranker or default_ranker(self.settings, encoder)
         self._downstream = downstream or SyntheticDownstream(self.source)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discovercall.foundation.clocks import Clock
-from discovercall.foundation.redaction import Redactor
+from discovercall.foundation.redaction import Redactor, with_encoded
 from discovercall.gateway.assembly import load_encoder
 from discovercall.gateway.broker import Broker
 from discovercall.gateway.catalog import Tool
@@ -108,7 +108,7 @@ def run_index(
             catalog,
             timeout_s=config.settings.discovery_timeout_ms / 1000,
             clock=clock,
-            redact=Redactor(config.secrets),
+            redact=Redactor(with_encoded(config.secrets)),
         )
     finally:
         downstream.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from discovercall.foundation.redaction import Redactor
+from discovercall.foundation.redaction import Redactor, with_encoded
 
 _KEY_LENGTH = 16
 _PROSE = frozenset(["title", "description", "$comment", "default", "examples"])
@@ -25,7 +25,7 @@ class ToolMask:
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         known = tuple(secrets)
         special = [value for value in known if not value.isalpha() or len(value) >= _KEY_LENGTH]
-        self.message = Redactor(known)
+        self.message = Redactor(with_encoded(known))
         """For what a server says beside its tools; to be applied before a text is cut."""
         self.text = Redactor(special)
         self._exact = Redactor(value for value in special if len(value) >= _KEY_LENGTH)

@@ -1,10 +1,12 @@
 """Servers that say the secret that they were given: it reaches neither messages nor the index."""
 
+import base64
 import contextlib
 import json
 import os
 import stat
 import time
+from urllib.parse import quote
 
 import pytest
 
@@ -31,6 +33,36 @@ def test_last_line_of_the_error_stream(tmp_path):
     run = run_index(configure_hostile(tmp_path, stderr="x" * 390 + "$TOK\n"), semantic="off")
     assert "it said: xxx" in str(run.servers[0].error)
     assert STUMP not in str(run.to_json())
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda secret: base64.b64encode(b"u:" + secret.encode()).decode(),
+        lambda secret: base64.urlsafe_b64encode(secret.encode()).decode(),
+        lambda secret: quote(secret, safe=""),
+        lambda secret: json.dumps(secret),
+        lambda secret: json.dumps(secret, ensure_ascii=False),
+        lambda secret: secret.encode().hex(),
+        lambda secret: secret.lower(),
+    ],
+)
+def test_encoded_forms_are_masked(form):
+    secret = 'P+/"w\u00f6rd-0123456789'
+    said = form(secret)
+    shown = ToolMask([secret]).message(f"before {said} after")
+    assert shown.startswith("before ")
+    assert shown.endswith(" after")
+    assert "[redacted]" in shown
+    assert said not in shown
+
+
+def test_encoded_in_what_servers_say(tmp_path):
+    encoded = base64.b64encode(SECRET.encode()).decode().rstrip("=")[:-1]
+    run = run_index(configure_hostile(tmp_path, stderr=encoded + "\n"), semantic="off")
+    assert encoded not in str(run.to_json())
+    answer = result({"content": [{"type": "text", "text": encoded}], "isError": True})
+    assert encoded not in str(called(configure_hostile(tmp_path, call=answer)).to_json())
 
 
 def test_line_whose_start_is_out_of_reach_is_not_shown(tmp_path):
