@@ -16,8 +16,8 @@ def machine(figures: Figures) -> str:
     found = figures["machine"]
     return prose(
         f"{found['system']}, {found['cores']} cores, Python {found['python']}; {found['took_s']} s in all."
-        f" Load average {found['load_at_start']} before and {found['load_at_end']} after: well above 1"
-        " before, others were at work, and wall times are too long."
+        f" Load average {found['load_at_start']} before and {found['load_at_end']} after; one"
+        " well above 1 before would say that others were at work, and that wall times are too long."
     )
 
 
