@@ -54,11 +54,11 @@ def check_out(out: Path | None, root: Path, *inputs: Path) -> None:
 
     if out is None:
         return
-    check_replaceable(out, "--out")
     reviewed = (path for name in _REVIEWED for path in root.glob(name))
     for path in (*inputs, *reviewed):
         if same_file(out, path):
             raise InputError(f"{out} is also an input", where="--out", fix="name another file")
+    check_replaceable(out, "--out")
 
 
 def write_json(path: Path, value: Any) -> None:

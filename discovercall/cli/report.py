@@ -93,10 +93,10 @@ def _check_output(output: Path, folder: Path, inputs: Iterable[Path]) -> None:
     from discovercall.foundation.errors import InputError
     from discovercall.foundation.files import check_replaceable, same_file
 
-    check_replaceable(output, "--output")
     for path in (*inputs, *folder.glob("*.jsonl"), *folder.rglob("*.json"), folder / _SCOREBOARD):
         if same_file(output, path):
             raise InputError(f"{output} is also an input", where="--output", fix="name another file")
+    check_replaceable(output, "--output")
 
 
 def _gather(folder: Path, tasks: Path, policy: Path) -> ResultsReport:
