@@ -132,10 +132,10 @@ def gaps(report: Mapping[str, Any]) -> list[Module]:
         Module(
             name,
             tuple(one["missing_lines"]),
-            tuple((start, end) for start, end in one["missing_branches"]),
+            tuple((start, end) for start, end in one.get("missing_branches", ())),
         )
         for name, one in report["files"].items()
-        if one["missing_lines"] or one["missing_branches"]
+        if one["missing_lines"] or one.get("missing_branches")  # none is told where nothing was measured
     ]
     return sorted(found, key=lambda module: (-len(module.branches), -len(module.lines), module.name))
 
@@ -175,7 +175,8 @@ def main(arguments: Sequence[str]) -> int:
         shutil.rmtree(ROOT / FOLDER, ignore_errors=True)
     left_out = [word for test in _DISTURBED for word in ("--deselect", test)]
     with measured(Path(sysconfig.get_path("purelib"))):
-        command = [sys.executable, "-m", "pytest", *(arguments or ["-n", "2"]), *left_out]
+        plugin = ("-p", "tools.saved_coverage")
+        command = [sys.executable, "-m", "pytest", *plugin, *(arguments or ["-n", "2"]), *left_out]
         status = subprocess.run(command, cwd=ROOT).returncode
     report = combined()
     for module in gaps(report):

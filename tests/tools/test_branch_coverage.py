@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,22 +27,54 @@ def none():
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What is measured of a package in a process that starts in another folder and knows no variable."""
-    root = tmp_path_factory.mktemp("checkout")
+    root = _checkout(tmp_path_factory.mktemp("checkout"))
+    site = tmp_path_factory.mktemp("site")
+    program = "from discovercall.taken import half; half(1)"
+    with measured(site, root):
+        subprocess.run(_started(program, root, site), env={}, cwd="/", check=True, timeout=60)
+    assert list(site.iterdir()) == []
+    (root / FOLDER / "run.cut-short").write_text("SQLite")
+    return combined(root)
+
+
+def _checkout(root: Path) -> Path:
     shutil.copy(ROOT / "pyproject.toml", root)
     for name, text in (("discovercall/taken.py", SOURCE), ("adapters/never.py", "print('no')\n")):
         path = root / name
         path.parent.mkdir()
         path.write_text(text)
-    site = tmp_path_factory.mktemp("site")
+    return root
+
+
+def _started(program: str, root: Path, site: Path) -> list[str]:
     # Without the environment's own start-up files: this test may be measured itself.
     paths = [str(root), sysconfig.get_path("purelib")]
     start = f"import site, sys; sys.path += {paths!r}; site.addsitedir({str(site)!r})"
-    program = f"{start}; from discovercall.taken import half; half(1)"
+    return [sys.executable, "-S", "-c", f"{start}; {program}"]
+
+
+@pytest.mark.parametrize(("plugins", "lines"), [((), (1, 2, 3, 4, 7, 8)), (("-p", "saved_coverage"), (4, 8))])
+def test_what_a_worker_measured_outlives_it(
+    plugins: tuple[str, ...], lines: tuple[int, ...], tmp_path: Path
+) -> None:
+    root = _checkout(tmp_path)
+    shutil.copy(ROOT / "tools/saved_coverage.py", root)
+    (root / "conftest.py").write_text(
+        "def pytest_unconfigure():\n    import os\n    os.kill(os.getpid(), 9)\n"
+    )
+    (root / "test_half.py").write_text(
+        "from discovercall.taken import half\n\ndef test_half():\n    assert half(1) == 1\n"
+    )
+    site = tmp_path / "site"
+    site.mkdir()
+    program = f"import pytest; pytest.main(['-p', 'no:cacheprovider', *{plugins!r}, '.'])"
     with measured(site, root):
-        subprocess.run([sys.executable, "-S", "-c", program], env={}, cwd="/", check=True, timeout=60)
-    assert list(site.iterdir()) == []
-    (root / FOLDER / "run.cut-short").write_text("SQLite")
-    return combined(root)
+        ended = subprocess.run(
+            _started(program, root, site), env={}, cwd=root, capture_output=True, timeout=60
+        )
+    assert ended.returncode == -9
+    left = {module.name: module.lines for module in gaps(combined(root))}
+    assert left["discovercall/taken.py"] == lines
 
 
 def test_an_empty_environment_hides_nothing(report: dict[str, Any]) -> None:
