@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Hashable, Sequence
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError, WithJsonSchema
 from pydantic_core import PydanticCustomError
@@ -82,12 +83,42 @@ def check(model: type[ModelT], value: Any, where: str) -> ModelT:
         return model.model_validate(value)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        at = field_path(_shown(first["loc"], unknown=first["type"] == "extra_forbidden"))
+        location = first["loc"]
+        if first["type"] == "extra_forbidden":
+            raise _unknown_field(model, location, where) from None
+        at = field_path(location)
         said = "must be a JSON object" if first["type"] in _NO_OBJECT else first["msg"]
         message = _SUBJECT.sub("", said, count=1).replace(" after validation", "")
         raise InputError(message[:1].lower() + message[1:], where=f"{where}: {at}" if at else where) from None
 
 
-def _shown(location: tuple[str | int, ...], *, unknown: bool) -> tuple[str | int, ...]:
-    """The location; the name of an unknown field is anybody's text."""
-    return (*location[:-1], shown_name(str(location[-1]))) if unknown else location
+def _unknown_field(model: type[BaseModel], location: Sequence[str | int], where: str) -> InputError:
+    name = str(location[-1])
+    known = _fields(model, location[:-1])
+    fix = f"known are {', '.join(known)}" if known else None
+    if meant := difflib.get_close_matches(name, known, cutoff=0.75):
+        fix = f"did you mean {' or '.join(meant)}?"
+    at = field_path((*location[:-1], shown_name(name)))  # the name is anybody's text
+    return InputError("unknown field", where=f"{where}: {at}", fix=fix)
+
+
+def _fields(model: type[BaseModel], location: Sequence[str | int]) -> list[str]:
+    """The names of the fields at a location; none where several models can stand there."""
+    models = [model]
+    for part in location:
+        for one in models:
+            if part in (fields := _named(one)):
+                models = _models_in(fields[str(part)])
+                break  # else it is a place in a list, a key of a mapping or the choice of a union
+    return list(_named(models[0])) if len(models) == 1 else []
+
+
+def _named(model: type[BaseModel]) -> dict[str, Any]:
+    """The annotation of each field, by the name that it has in JSON."""
+    return {field.alias or name: field.annotation for name, field in model.model_fields.items()}
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for inner in get_args(annotation) for model in _models_in(inner)]

@@ -56,6 +56,42 @@ def test_the_first_problem_is_told_with_its_place_and_what_would_be_right(value,
     assert complaint(value) == message
 
 
+class Closed(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    first: int = 1
+    passed: Annotated[bool, Field(alias="pass")] = True
+    within: "Closed | None" = None
+    by_name: "dict[str, Closed]" = {}
+    parts: "list[Closed]" = []
+    either: "Closed | Other | None" = None
+
+
+class Other(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+ALL = "known are first, pass, within, by_name, parts, either"
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"frist": 1}, "frist: unknown field; did you mean first?"),
+        ({"zzz": 1}, f"zzz: unknown field; {ALL}"),
+        ({"passed": False}, "passed: unknown field; did you mean pass?"),
+        ({"within": {"zzz": 1}}, f"within.zzz: unknown field; {ALL}"),
+        ({"by_name": {"x": {"part": 1}}}, "by_name.x.part: unknown field; did you mean parts?"),
+        ({"parts": [{}, {"zzz": 1}]}, f"parts[1].zzz: unknown field; {ALL}"),
+        ({"either": {"zzz": 1}}, "either.Closed.zzz: unknown field"),
+        ({"a\nb": 1}, f"a b: unknown field; {ALL}"),
+    ],
+)
+def test_an_unknown_field_is_told_with_the_known_ones(value, message):
+    with pytest.raises(InputError) as refused:
+        check(Closed, value, "a.json:3")
+    assert str(refused.value) == f"a.json:3: {message}"
+
+
 def test_a_message_never_repeats_the_value():
     assert "secret" not in complaint({"name": "a", "count": "secret"})
 

@@ -34,6 +34,12 @@ POLICY_V1: dict[str, Any] = {
     "unapproved_selected_tool_handling": "hash",
     "approved_api_base_urls": [REAL_URL],
 }
+FIELDS = (
+    "schema_version, benchmark_version, run_id, model, metadata, task_id, trial, started_at, status, "
+    "discovery, selection, inspection, parameterization, call, error, finished_at, source_record_sha256, "
+    "durations_ms, usage"
+)
+"""Of a public record, as a message lists them."""
 
 
 def policy_json(version: int, **changes: Any) -> dict[str, Any]:

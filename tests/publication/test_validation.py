@@ -13,6 +13,7 @@ from discovercall.publication.consistency import EMPTY_SNAPSHOT
 from discovercall.publication.secret_scan import SecretScanner
 from discovercall.publication.validation import check_public_records, is_rehearsal_run
 from tests.publication.runs import (
+    FIELDS,
     KEY,
     LOOPBACK_URL,
     SANDBOX_URL,
@@ -93,7 +94,7 @@ CONTRADICTIONS: list[tuple[str, str, Any, str]] = [
         "success",
         "metadata.runtime.hostname",
         "build-7",
-        ": metadata.runtime.hostname: extra inputs are not permitted",
+        ": metadata.runtime.hostname: unknown field; known are python, node, platform, arch",
     ),
     (
         "success",
@@ -251,7 +252,7 @@ CONTRADICTIONS: list[tuple[str, str, Any, str]] = [
         ": error.reason_code: must be null or 2 to 64 characters of a-z, 0-9 and _, the first a letter",
     ),
     ("call lost", "error.reason_code", ..., ": error.reason_code: field required"),
-    ("call lost", "error.message", "text", ": error.message: extra inputs are not permitted"),
+    ("call lost", "error.message", "text", ": error.message: unknown field; known are stage, reason_code"),
     ("call lost", "status", "completed", ".error: is there on a completed record"),
     ("success", "status", "failed", ".error: is missing on a failed record"),
     ("success", "status", "done", ": status: should be 'completed' or 'failed'"),
@@ -292,7 +293,12 @@ CONTRADICTIONS: list[tuple[str, str, Any, str]] = [
     ("success", "schema_version", 2, ": schema_version: must be 1"),
     ("success", "benchmark_version", "v3", ": benchmark_version: should be 'v1' or 'v2'"),
     ("success", "source_record_sha256", ..., ": source_record_sha256: field required"),
-    ("success", "durations_ms.lunch", 5, ": durations_ms.lunch: extra inputs are not permitted"),
+    (
+        "success",
+        "durations_ms.lunch",
+        5,
+        ": durations_ms.lunch: unknown field; known are discover, select, inspect, parameterize, call",
+    ),
     (
         "success",
         "durations_ms.call",
@@ -305,7 +311,7 @@ CONTRADICTIONS: list[tuple[str, str, Any, str]] = [
         0.5,
         ": usage.select.prompt_tokens: must be a whole number from 0 to 9007199254740991",
     ),
-    ("success", "note", "x", ": note: extra inputs are not permitted"),
+    ("success", "note", "x", f": note: unknown field; known are {FIELDS}"),
 ]
 
 

@@ -19,6 +19,7 @@ from discovercall.publication.summary import summary_digest
 from discovercall.publication.transaction import journal_of, locked
 from discovercall.publication.verification import PairFiles, read_pair, verify_pair
 from tests.publication.runs import (
+    FIELDS,
     GENERATED_AT,
     LOOPBACK_URL,
     one_task,
@@ -103,7 +104,7 @@ def test_the_name_of_a_pair_is_checked(whole: PairFiles) -> None:
     [
         (
             lambda records: records[0].update(note="x"),
-            "RUNS: records[0]: note: extra inputs are not permitted",
+            f"RUNS: records[0]: note: unknown field; known are {FIELDS}",
         ),
         (
             lambda records: records[2]["metadata"].update(adapter_revision="unreported"),
