@@ -139,10 +139,11 @@ def relayed(kind: Any, *items: Any) -> tuple[list[Any], list[Any]]:
         for item in items:
             await into.send(item)
         into.close()
-        async with kind(transport()) as (checked, _):
-            arrived = [item async for item in checked]
-        write.close()
-        return arrived, [item async for item in back]
+        async with read, back:
+            async with kind(transport()) as (checked, _):
+                arrived = [item async for item in checked]
+            write.close()
+            return arrived, [item async for item in back]
 
     return anyio.run(run)
 
