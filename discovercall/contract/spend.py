@@ -46,7 +46,7 @@ class Spend:
         """Whether trials may start, given those that run and have not called yet.
 
         Against a limit of credits, a call of unknown price is reckoned at the dearest one so far; before
-        any is known, calls go one by one.
+        any is known, trials go one by one, so at most one trial's calls (one per lane) can exceed it.
         """
         under_way = len(reserved) + len(wanted)
         if len(self.billed) + under_way > self.max_calls:
