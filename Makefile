@@ -49,7 +49,8 @@ requirements: export PIP_FIND_LINKS :=
 requirements: export CUSTOM_COMPILE_COMMAND := make requirements
 requirements: $(STAMP)
 	$(COMPILE) --output-file requirements/runtime.txt pyproject.toml
-	$(COMPILE) --all-extras --constraint requirements/runtime.txt --output-file requirements/dev.txt pyproject.toml
+	$(COMPILE) --all-extras --constraint requirements/runtime.txt --output-file requirements/dev.txt pyproject.toml \
+		requirements/mutants.in
 	$(COMPILE) --extra github --constraint requirements/runtime.txt --output-file requirements/image.txt pyproject.toml
 
 # The files in schemas/, from the models.
