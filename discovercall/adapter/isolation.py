@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from discovercall.adapter.exposure import Exposure
 from discovercall.foundation.errors import InputError
 
 Isolation = Literal["user", "same-user", "none"]
@@ -121,20 +122,34 @@ def check_reachable(user: AdapterUser, files: Iterable[str]) -> None:
             )
 
 
-def isolation_level(user: AdapterUser | None) -> Isolation:
-    """How well the run's secrets are kept from its adapters.
-
-    Args:
-        user: the account of the adapters; None for this process's own.
+def isolation_level(user: AdapterUser | None, exposure: Exposure | None = None) -> Isolation:
+    """How well the run's secrets are kept from its adapters; arguments as for `opening`.
 
     Returns:
         `user`: another account. `same-user`: the same one, but this process's memory is closed to it.
-        `none`: nothing stops an adapter: this process is root with its capabilities, or can't be closed.
+        `none`: nothing stops an adapter.
     """
     if user is not None and user.uid != os.geteuid():
         return "user"
-    closed = prctl(_PR_GET_DUMPABLE, 0) == 0
-    return "same-user" if closed and not _effective_capabilities() & _READS_ANYTHING else "none"
+    return "same-user" if opening(user, exposure) is None else "none"
+
+
+def opening(user: AdapterUser | None, exposure: Exposure | None = None) -> str | None:
+    """What lets an adapter reach the keys, in words; None where nothing is known to.
+
+    Args:
+        user: the account of the adapters; None for this process's own.
+        exposure: another process of this account that gives the catalog key away.
+    """
+    if user is not None and user.uid != os.geteuid():
+        return None
+    if _effective_capabilities() & _READS_ANYTHING:
+        return "this process has root's rights; run it as an unprivileged user, or give --adapter-user"
+    if prctl(_PR_GET_DUMPABLE, 0) != 0:
+        return "this system can't close a process's memory; run it where another user can be the adapter's"
+    if exposure is not None:
+        return f"{exposure}; start that without it (--api-key-file - reads it from standard input)"
+    return None
 
 
 def _effective_capabilities() -> int:

@@ -72,12 +72,22 @@ def _common_checks() -> list[Check]:
         what = "a checkout with changes" if installed.dirty else "unknown"
         fix = "commit them" if installed.dirty else "install from a checkout or a release"
         revision = Check("revision", "warning", what, f"{fix}; rehearsals run without")
-    if os.environ.get(CATALOG_KEY, "").strip():
-        key = Check("catalog key", "ok", f"{CATALOG_KEY} is set")
-    else:
+    return [revision, _catalog_key()]
+
+
+def _catalog_key() -> Check:
+    from discovercall.adapter.readiness import Check
+    from discovercall.capability.authorization import validate_api_key
+
+    text = os.environ.get(CATALOG_KEY, "")
+    if not text.strip():
         fix = f"export {CATALOG_KEY}=…, or give `run` --api-key-file; --sandbox needs none"
-        key = Check("catalog key", "warning", "not set", fix)
-    return [revision, key]
+        return Check("catalog key", "warning", "not set", fix)
+    try:
+        validate_api_key(text)
+    except InputError as error:
+        return Check("catalog key", "warning", error.what, error.fix)
+    return Check("catalog key", "ok", f"{CATALOG_KEY} is set")
 
 
 def _report(ready: bool, common: list[Check], found: list[Readiness]) -> dict[str, Any]:

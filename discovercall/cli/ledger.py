@@ -39,8 +39,11 @@ def ledger(
     typer.echo(shown_line(str(path)))
     typer.echo(f"planned  {book.planned} records")
     typer.echo(f"done     {len(book.records)}")
-    limit = book.limits["max_billed_calls"]
-    typer.echo(f"billed   {len(book.drafts)} calls of at most {limit}; {report['credits']:g} credits known")
+    calls, credits = book.limits["max_billed_calls"], book.limits.get("max_credits")
+    most = "" if credits is None else f" of at most {credits:g}"
+    typer.echo(
+        f"billed   {len(book.drafts)} calls of at most {calls}; {report['credits']:g} credits known{most}"
+    )
     typer.echo(f"unknown  {len(book.unknown)} calls that were sent and never answered")
     for key in book.unknown:
         typer.echo(f"  task {shown_line(key.task_id)}, trial {key.trial}, lane {key.lane + 1}")

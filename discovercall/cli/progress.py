@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column
 
-from discovercall.adapter.isolation import isolation_level
+from discovercall.adapter.exposure import Exposure
+from discovercall.adapter.isolation import opening
 from discovercall.contract.execution import RunResult
 from discovercall.contract.ledger import read_ledger
 from discovercall.contract.options import PreparedRun
@@ -23,17 +24,17 @@ _ROOM_FOR_A_BAR = 80
 _REASONS = 4
 
 
-def announce(prepared: PreparedRun) -> None:
-    """Say on stderr what will run, what it may cost at most, and every warning."""
+def announce(prepared: PreparedRun, exposure: Exposure | None) -> None:
+    """Say on stderr what will run, what it may cost at most, and every warning.
+
+    Args:
+        exposure: another process that gives the catalog key away.
+    """
     plan = prepared.plan
     for warning in prepared.warnings:
         print(f"Warning: {warning}", file=sys.stderr)
-    if isolation_level(prepared.adapter_user) == "none":
-        print(
-            "Warning: nothing keeps adapters from the keys of this process, which is root; run it as an"
-            " unprivileged user, or give --adapter-user",
-            file=sys.stderr,
-        )
+    if (opened := opening(prepared.adapter_user, exposure)) is not None:
+        print(f"Warning: nothing keeps adapters from the catalog key: {opened}", file=sys.stderr)
     names = ", ".join(f"{lane.model} ({lane.lane})" for lane in plan.lanes)
     print(
         f"{names}: {len(plan.task_set.tasks)} tasks × {plan.trials} trials against {plan.api_base_url}",
@@ -42,6 +43,8 @@ def announce(prepared: PreparedRun) -> None:
     bound = (
         f"at most {plan.max_billed_calls} billed calls" if plan.execute else "no billed call (no --execute)"
     )
+    if plan.execute and plan.max_credits is not None:
+        bound += f", at most {plan.max_credits:g} credits"
     if plan.execute and plan.api_base_url == SANDBOX_BASE_URL:
         bound += "; the sandbox bills nothing"
     print(f"Limit: {bound}", file=sys.stderr)

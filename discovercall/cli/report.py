@@ -70,8 +70,9 @@ def report(
         raise InputError("is required outside of a checkout", where="results", fix="name a folder of results")
     if not folder.is_dir():
         raise InputError("is no folder", where=str(folder), fix="name a folder of published results")
-    if trend and PageFormat.HTML in (format, _ending(output)):
-        raise InputError("is not written as HTML", where="--trend", fix="use markdown or json")
+    for kind in (format, _ending(output)):
+        if trend and kind in (PageFormat.HTML, PageFormat.CONCISE):
+            raise InputError(f"is not written as {kind.value}", where="--trend", fix="use markdown or json")
     task_folder = tasks or resource_path("tasks")
     policy_file = policy or resource_path("publication-policy.json")
     if output is not None:

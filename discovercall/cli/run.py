@@ -203,7 +203,7 @@ def carry_out(
     hide_memory()
     with connected(prepared, options, os.environ if environment is None else environment) as connection:
         nursery = become_subreaper()
-        announce(prepared)
+        announce(prepared, connection.exposure)
         try:
             with observer_for(prepared.plan, resume=options.resume) as watch:
                 result = execute_run(prepared, connection, watch, resume=options.resume)

@@ -38,13 +38,20 @@ def connected(
             yield Connection(url, key, options.concurrency, options.requests_per_minute)
         return
     if not options.sandbox:
+        from discovercall.adapter.exposure import find_exposure
         from discovercall.adapter.isolation import mask_argument
         from discovercall.contract.credentials import read_api_key
 
         key = read_api_key(options.api_key_file, environment)
         if options.api_key_file is not None:
             mask_argument(options.api_key_file)
-        yield Connection(prepared.base_url, key, options.concurrency, options.requests_per_minute)
+        yield Connection(
+            prepared.base_url,
+            key,
+            options.concurrency,
+            options.requests_per_minute,
+            find_exposure(key, options.api_key_file),
+        )
         return
     from discovercall.gateway.catalog import default_world_path, load_world
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from discovercall.adapter.deciding import AdapterProcess
+from discovercall.adapter.exposure import Exposure
 from discovercall.adapter.isolation import isolation_level
 from discovercall.adapter.process import AdapterLimits
 from discovercall.capability.authorization import AuthorizationRefused
@@ -35,12 +36,17 @@ from discovercall.foundation.redaction import Redactor
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """Where the capability API really is, and how hard it may be driven."""
+    """Where the capability API really is, and how hard it may be driven.
+
+    Args:
+        exposure: another process that gives the key away.
+    """
 
     base_url: str
     api_key: str
     concurrency: int
     requests_per_minute: float | None
+    exposure: Exposure | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +127,7 @@ async def _execute(
     revisions: RevisionCollector,
 ) -> RunResult:
     plan = prepared.plan
-    limits = AdapterLimits(memory_bytes=prepared.adapter_memory_bytes)
+    limits = AdapterLimits(memory_bytes=plan.adapter_memory_mib * 2**20)
     async with CapabilityClient(
         connection.base_url,
         connection.api_key,
@@ -139,7 +145,7 @@ async def _execute(
             new_id=lambda: str(uuid.uuid4()),
             clock=time.time,
             runtime=_runtime(),
-            isolation=isolation_level(prepared.adapter_user),
+            isolation=isolation_level(prepared.adapter_user, connection.exposure),
             redact=Redactor([connection.api_key]),
             observer=observer,
         )

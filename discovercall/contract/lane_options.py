@@ -169,6 +169,7 @@ def prepare_lane(
             command=tuple(command),
             output=options.output,
             program_sha256=_program_digest(command),
+            environment=tuple(sorted(requested)),
         ),
         child_environment,
         () if bundled else tuple(_relative_paths(options.adapter_args)),

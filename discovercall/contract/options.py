@@ -11,7 +11,7 @@ from discovercall.adapter.isolation import AdapterUser, check_reachable, find_us
 from discovercall.contract.journal import LANES_JOURNAL, journal_path
 from discovercall.contract.lane_options import LaneOptions, PreparedLane, prepare_lane
 from discovercall.contract.outputs import check_output
-from discovercall.contract.plan import GATEWAY_BASE_URL, SANDBOX_BASE_URL, RunPlan
+from discovercall.contract.plan import GATEWAY_BASE_URL, SANDBOX_BASE_URL, USUAL_ADAPTER_MEMORY_MIB, RunPlan
 from discovercall.contract.provenance import resolve_toolkit_revision
 from discovercall.contract.tasks import TaskSet, load_task_set
 from discovercall.foundation.base_url import is_loopback, normalize_base_url
@@ -43,7 +43,7 @@ class RunOptions:
     limit: int = 10
     execute: bool = False
     adapter_timeout_ms: int = 120_000
-    adapter_memory_mib: int = 2048
+    adapter_memory_mib: int = USUAL_ADAPTER_MEMORY_MIB
     adapter_user: str | None = None
     concurrency: int = 4
     requests_per_minute: float | None = None
@@ -64,7 +64,6 @@ class PreparedRun:
 
     Args:
         environments: what each lane's adapter gets to see, in the order of the plan's lanes.
-        adapter_memory_bytes: resident memory that a decision's processes may hold.
         adapter_user: the account of the adapters; None for this process's own.
         warnings: what to say before the first request.
     """
@@ -72,7 +71,6 @@ class PreparedRun:
     plan: RunPlan
     base_url: str
     environments: tuple[Mapping[str, str], ...]
-    adapter_memory_bytes: int
     adapter_user: AdapterUser | None
     warnings: tuple[str, ...]
 
@@ -121,7 +119,6 @@ def prepare_run(
         plan=_plan(options, task_set, lanes, base_url, provenance.toolkit_revision),
         base_url=base_url,
         environments=tuple(lane.environment for lane in lanes),
-        adapter_memory_bytes=options.adapter_memory_mib * 2**20,
         adapter_user=_adapter_user(options.adapter_user, lanes),
         warnings=(*warnings, *(warning for lane in lanes for warning in lane.warnings)),
     )
@@ -148,6 +145,8 @@ def _plan(
         max_credits=options.max_credits,
         journal=_journal(options.lanes),
         api_definition_sha256=options.api_definition_sha256,
+        adapter_memory_mib=options.adapter_memory_mib,
+        adapter_user=options.adapter_user or None,
     )
 
 

@@ -15,6 +15,7 @@ SANDBOX_BASE_URL = "sandbox://embedded"
 GATEWAY_BASE_URL = "http://127.0.0.1/gateway"
 """Recorded for runs over one's own MCP servers: they leave this machine through a gateway in this process,
 whose port differs each time. A loopback address, so such a run is a rehearsal."""
+USUAL_ADAPTER_MEMORY_MIB = 2048
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class Lane:
 
     Args:
         program_sha256: digest of the adapter's files, so that another program is another plan.
+        environment: names of the variables that the adapter is given on request.
     """
 
     lane: str
@@ -32,6 +34,20 @@ class Lane:
     command: tuple[str, ...]
     output: Path
     program_sha256: str = ""
+    environment: tuple[str, ...] = ()
+
+    def header(self) -> dict[str, Any]:
+        """All that fixes what it measures as a plain object."""
+        header = {
+            "lane": self.lane,
+            "model": self.model,
+            "model_revision": self.model_revision,
+            "adapter_revision": self.adapter_revision,
+            "command": list(self.command),
+            "program_sha256": self.program_sha256,
+            "output": self.output.name,
+        }
+        return header | ({"environment": list(self.environment)} if self.environment else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +72,8 @@ class RunPlan:
         journal: the run's spend ledger.
         api_definition_sha256: digest of what stands behind the API where the address does not tell; None
             where it does.
+        adapter_memory_mib: resident memory that a decision's processes may hold.
+        adapter_user: the account that adapters run as; None for the harness's own.
     """
 
     task_set: TaskSet
@@ -70,6 +88,8 @@ class RunPlan:
     max_credits: float | None
     journal: Path
     api_definition_sha256: str | None = None
+    adapter_memory_mib: int = USUAL_ADAPTER_MEMORY_MIB
+    adapter_user: str | None = None
 
     def planned_trials(self) -> Iterator[PlannedTrial]:
         """All trials in plan order: by task, then by trial."""
@@ -93,21 +113,15 @@ class RunPlan:
             "api_base_url": self.api_base_url,
             "toolkit_revision": self.toolkit_revision,
             "adapter_timeout_ms": self.adapter_timeout_ms,
-            "lanes": [
-                {
-                    "lane": lane.lane,
-                    "model": lane.model,
-                    "model_revision": lane.model_revision,
-                    "adapter_revision": lane.adapter_revision,
-                    "command": list(lane.command),
-                    "program_sha256": lane.program_sha256,
-                    "output": lane.output.name,
-                }
-                for lane in self.lanes
-            ],
+            "lanes": [lane.header() for lane in self.lanes],
         }
-        if self.api_definition_sha256 is not None:  # left out otherwise: older plans keep their digests
+        # What is as usual is left out: older plans keep their digests.
+        if self.api_definition_sha256 is not None:
             header["api_definition_sha256"] = self.api_definition_sha256
+        if self.adapter_memory_mib != USUAL_ADAPTER_MEMORY_MIB:
+            header["adapter_memory_mib"] = self.adapter_memory_mib
+        if self.adapter_user is not None:
+            header["adapter_user"] = self.adapter_user
         return header
 
     def limits(self) -> dict[str, Any]:

@@ -69,6 +69,22 @@ def test_all_adapters_where_nothing_is_set_up(tmp_path: Path) -> None:
     assert {check["what"]: check["state"] for check in found["common"]}["catalog key"] == "warning"
 
 
+@pytest.mark.parametrize(
+    ("key", "state", "said"),
+    [
+        ("sk-whole", "ok", "QVERIS_API_KEY is set"),
+        (" ", "warning", "not set"),
+        ("sk-first\nsk-second", "warning", "a character in it can't stand in an HTTP header"),
+    ],
+)
+def test_a_catalog_key_that_a_run_would_refuse_is_not_called_well(
+    tmp_path: Path, key: str, state: str, said: str
+) -> None:
+    _, found = report(env={"PATH": str(tmp_path), "HOME": str(tmp_path), "QVERIS_API_KEY": key})
+    [check] = [check for check in found["common"] if check["what"] == "catalog key"]
+    assert (check["state"], check["found"]) == (state, said)
+
+
 def test_a_named_adapter_that_is_not_ready_is_a_no(tmp_path: Path) -> None:
     env = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
     assert report("reference", "codex-cli", env=env)[0] == 1

@@ -282,8 +282,9 @@ def test_usage_mistakes_are_one_line(
     assert (missing.code, missing.out) == (2, "")
     assert "is no folder" in missing.err
     for words, says in (
-        (("--trend", "--format", "html"), "is not written as HTML"),
-        (("--trend", "--output", tmp_path / "x.html"), "is not written as HTML"),
+        (("--trend", "--format", "html"), "is not written as html"),
+        (("--trend", "--format", "concise"), "is not written as concise"),
+        (("--trend", "--output", tmp_path / "x.html"), "is not written as html"),
         (("--format", "pdf"), "'pdf' is not one of"),
         (("--output", tmp_path / "no" / "x.html"), "does not exist"),
         (("--output", tmp_path), "is no regular file"),

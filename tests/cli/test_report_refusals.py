@@ -110,7 +110,7 @@ def test_mistakes_are_one_line(command: Command, good: Folder, tmp_path: Path) -
         (command("report", none), f"{none}: is no folder; name a folder of published results"),
         (
             report(command, good, "--trend", "--format", "html"),
-            "--trend: is not written as HTML; use markdown or json",
+            "--trend: is not written as html; use markdown or json",
         ),
         (
             report(command, good, "--output", runs, "--format", "html"),

@@ -118,6 +118,7 @@ def test_calls_of_unknown_cost_still_count_after_resuming(bench, first):
         done = bench.run(max_credits=35, concurrency=2, resume=start > 0)
         assert done.code == 3, done
         assert bench.api.count("call") == 3
+        assert "Limit: at most 6 billed calls, at most 35 credits\n" in done.err
         assert "3 billed calls (10 credits as far as the API told)" in done.err
     assert bench.run(max_credits=45, concurrency=2, resume=True).code == 3
     assert bench.api.count("call") == 4
@@ -131,4 +132,4 @@ def test_a_negative_cost_makes_no_room_by_resuming(bench):
         assert done.code == 3, done
         assert bench.api.count("call") == 3
     book = bench.command("ledger", str(bench.output)).communicate()[0]
-    assert "billed   3 calls of at most 6; 10 credits known" in book
+    assert "billed   3 calls of at most 6; 10 credits known of at most 35\n" in book

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
+import secrets
 import shutil
 import subprocess
 import sys
@@ -18,7 +20,7 @@ from discovercall.gateway.catalog import default_world_path, load_world
 from discovercall.gateway.server import EmbeddedGateway
 from tests.support.records import constraint
 
-KEY = "qv-secret-" + "5f0c9a" * 5
+KEY = f"qv-secret-{secrets.token_hex(15)}"  # of its own in each process, for all of them are searched
 BURGLAR = Path(__file__).with_name("burglar.py")
 UNPRIVILEGED = ["setpriv", "--inh-caps=-all", "--bounding-set=-all", "--no-new-privs"]
 WAYS = ("environment", "key file", "standard input")
@@ -30,8 +32,10 @@ def base_url() -> Iterator[str]:
         yield gateway.base_url
 
 
-def burgle(tmp_path: Path, base_url: str, way: str, prefix: list[str]) -> tuple[set[str], dict[str, Any]]:
-    """Run one trial with the hostile adapter: where it found the key, and the record."""
+def burgle(
+    tmp_path: Path, base_url: str, way: str, prefix: list[str]
+) -> tuple[set[str], dict[str, Any], str]:
+    """Run one trial with the hostile adapter: where it found the key, the record, and what the run said."""
     work, reports_folder, keys = (tmp_path / name for name in ("work", "reports", "keys"))
     for folder in (work, reports_folder, keys):
         folder.mkdir()
@@ -66,22 +70,49 @@ def burgle(tmp_path: Path, base_url: str, way: str, prefix: list[str]) -> tuple[
     reports = [json.loads(line) for line in report.read_text().splitlines()]
     assert [entry["stage"] for entry in reports] == ["select", "parameterize"]
     record = json.loads((work / "records.jsonl").read_text())
-    return {place for entry in reports for place in entry["found"]}, record
+    return {place for entry in reports for place in entry["found"]}, record, done.stderr.decode()
+
+
+def unprivileged() -> list[str]:
+    """What a command is to begin with, so that it has no rights of root."""
+    if os.geteuid() == 0 and shutil.which("setpriv") is None:
+        pytest.fail("setpriv (util-linux) is needed to run this test as root")
+    return UNPRIVILEGED if os.geteuid() == 0 else []
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_an_unprivileged_harness_keeps_its_key(tmp_path: Path, base_url: str, way: str) -> None:
-    prefix = UNPRIVILEGED if os.geteuid() == 0 else []
-    if prefix and shutil.which("setpriv") is None:
-        pytest.fail("setpriv (util-linux) is needed to run this test as root")
-    found, record = burgle(tmp_path, base_url, way, prefix)
+    found, record, said = burgle(tmp_path, base_url, way, unprivileged())
     assert found == set()
     assert record["isolation"] == "same-user"
+    assert "keeps adapters" not in said
+
+
+@pytest.mark.parametrize(
+    ("way", "place", "told"),
+    [
+        ("environment", "environ", "environment"),
+        ("key file", "command line path", "command line"),
+        ("standard input", None, None),
+    ],
+)
+def test_what_started_the_harness_may_give_the_key_away_and_that_is_said(
+    tmp_path: Path, base_url: str, way: str, place: str | None, told: str | None
+) -> None:
+    found, record, said = burgle(tmp_path, base_url, way, [*unprivileged(), "timeout", "100"])
+    assert found == ({place} if place else set())
+    assert record["isolation"] == ("none" if told else "same-user")
+    warning = rf"adapters from the catalog key: process \d+ \(timeout\) has it in its {told}; start "
+    assert len(re.findall(warning, said)) == (1 if told else 0)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="shows what root could see: only root can show it")
 def test_the_same_adapter_finds_the_key_under_root(tmp_path: Path, base_url: str) -> None:
     """Shows that the burglar can find a key at all."""
-    found, record = burgle(tmp_path, base_url, "environment", [])
+    found, record, said = burgle(tmp_path, base_url, "environment", [])
     assert {"environ", "memory"} <= found
     assert record["isolation"] == "none"
+    assert (
+        said.count("Warning: nothing keeps adapters from the catalog key: this process has root's rights")
+        == 1
+    )
