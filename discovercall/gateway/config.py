@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from discovercall.foundation.base_url import is_loopback
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.jsonl import read_text
 from discovercall.foundation.models import NotBlank, check
@@ -198,6 +199,12 @@ def _server(
             raise InputError("args, env and cwd go with command", where=where, fix="leave them out with url")
         if not file.url.startswith(("http://", "https://")):
             raise InputError(f"url: {file.url} is no http address", where=where)
+        if file.headers and file.url.startswith("http://") and not is_loopback(file.url):
+            raise InputError(
+                "headers: would go out in clear, for url begins with http://",
+                where=where,
+                fix="use https, or http to localhost, 127.0.0.1 or [::1]",
+            )
         headers = {name: _filled(text, environment, missing) for name, text in file.headers.items()}
         return replace(server, url=file.url, headers=headers, unresolved=tuple(missing))
     if file.headers:

@@ -75,6 +75,21 @@ def test_defaults(tmp_path):
     assert config.index_path == tmp_path / "gateway.index.json"
 
 
+@pytest.mark.parametrize(
+    ("url", "headers"),
+    [
+        ("https://tools.example.com/mcp", '{ A = "b" }'),
+        ("http://localhost:8080/mcp", '{ A = "b" }'),
+        ("http://127.0.0.1/mcp", '{ A = "b" }'),
+        ("http://[::1]:9/mcp", '{ A = "b" }'),
+        ("http://tools.example.com/mcp", "{}"),
+    ],
+)
+def test_headers_go_to_https_and_to_this_machine(tmp_path, url, headers):
+    config = load(tmp_path, f'[servers.a]\nurl = "{url}"\nheaders = {headers}\n')
+    assert config.servers[0].url == url
+
+
 def test_variables_that_are_not_set_are_known_and_no_secrets(tmp_path):
     config = load(tmp_path, '[servers.a]\ncommand = "x"\nenv = { T = "${NONE}", E = "" }\n')
     assert config.servers[0].unresolved == ("NONE",)
@@ -92,6 +107,10 @@ def test_variables_that_are_not_set_are_known_and_no_secrets(tmp_path):
         ('[servers.a]\ncommand = "x"\nheaders = { A = "b" }\n', ["servers.a", "headers"]),
         ('[servers.a]\nurl = "http://h"\nargs = ["x"]\n', ["servers.a", "args"]),
         ('[servers.a]\nurl = "ftp://h"\n', ["servers.a", "url"]),
+        (
+            '[servers.a]\nurl = "http://tools.example.com/mcp"\nheaders = { A = "Bearer ${KEY}" }\n',
+            ["servers.a: headers: would go out in clear, for url begins with http://", "use https, or"],
+        ),
         ('[servers."a.b"]\ncommand = "x"\n', ["servers.a.b", "dot"]),
         ('[servers.a]\ncommand = "x"\ncomand = "y"\n', ["servers.a: comand"]),
         ('index = "gateway.toml"\n', ["index: gateway.toml would be replaced", "a file of its own, *.json"]),
