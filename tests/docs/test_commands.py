@@ -137,7 +137,9 @@ def test_a_command_that_needs_nothing_runs(page: Path, command: str, tmp_path: P
     for name in ("tasks", "adapters"):
         (tmp_path / name).symlink_to(ROOT / name)
     # The suite's default folder is that of a checkout; what a command writes there must not reach this one's.
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    for file in ROOT.iterdir():
+        if file.is_file():
+            shutil.copy(file, tmp_path)
     shutil.copytree(ROOT / "results", tmp_path / "results")
     (tmp_path / "private").mkdir()
     codex = tmp_path / "codex"  # planning asks a model's command line for its version only
