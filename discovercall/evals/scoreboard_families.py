@@ -7,6 +7,7 @@ from typing import Any
 
 from discovercall.evals.shown import DASH, interval, percent, whole
 from discovercall.report.markdown import code, table
+from discovercall.report.numbers import saved
 
 Section = Callable[[Mapping[str, Any]], list[str]]
 
@@ -46,7 +47,7 @@ def _tokens(found: Mapping[str, Any]) -> list[str]:
         "## Token economy",
         "",
         f"At the start an agent reads {whole(found['brokerStartup'])} tokens instead of"
-        f" {whole(found['directStartup'])}: {_saved(found['startupReduction'])}. Estimated as"
+        f" {whole(found['directStartup'])}: {saved(found['startupReduction'])}. Estimated as"
         f" {found['estimator']}.",
         "",
     ]
@@ -83,10 +84,6 @@ def _tokens(found: Mapping[str, Any]) -> list[str]:
     ]  # fmt: skip
     header = ("catalog", "all tools given", "broker", "less", "a search's answer")
     return [*lines, "", *table(header, growth, right=(1, 2, 3, 4))]
-
-
-def _saved(share: float | None) -> str:
-    return f"{percent(-share)} more" if share is not None and share < 0 else f"{percent(share)} less"
 
 
 def _performance(found: Mapping[str, Any]) -> list[str]:

@@ -16,6 +16,11 @@ def percent(value: float | None) -> str:
     return DASH if value is None else f"{value * 100:.1f}%"
 
 
+def saved(share: float | None) -> str:
+    """A share that is saved, in words: `99.2% less`, or `10.0% more` where it costs more."""
+    return f"{percent(-share)} more" if share is not None and share < 0 else f"{percent(share)} less"
+
+
 def percent_interval(interval: Sequence[float] | None) -> str:
     """An interval of rates as percentages."""
     return DASH if interval is None else f"[{percent(interval[0])}, {percent(interval[1])}]"

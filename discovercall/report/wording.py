@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from discovercall.foundation.digests import is_commit
 from discovercall.report.comparison import comparability_sentence, power_sentence
 from discovercall.report.gateway import StartUp
-from discovercall.report.numbers import decimal, percent, points, points_interval
+from discovercall.report.numbers import decimal, points, points_interval, saved
 from discovercall.report.results import LaneGap, Result, Trend
 
 METRICS = (
@@ -95,7 +95,7 @@ def start_up_sentence(found: StartUp) -> str:
     """What an agent reads before its first step, with the broker and without."""
     return (
         f"Before its first step an agent reads {found.broker:,} tokens instead of {found.direct:,}:"
-        f" {percent(found.reduction)} less."
+        f" {saved(found.reduction)}."
     )
 
 

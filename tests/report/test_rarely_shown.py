@@ -12,7 +12,7 @@ from rich.console import Console
 from discovercall.contract.comparison import Side, compare_runs
 from discovercall.report.approval import approval_summary
 from discovercall.report.comparison import comparability_sentence, power_sentence, print_comparison
-from discovercall.report.gateway import GatewaySnapshot, gateway_of
+from discovercall.report.gateway import GatewaySnapshot, StartUp, gateway_of
 from discovercall.report.html import results_html
 from discovercall.report.model import Comparability, Gap
 from discovercall.report.results import LaneGap, Measurement, ReleaseNotice, ResultsReport, Trend
@@ -142,6 +142,12 @@ def test_a_gateway_without_figures_has_no_tables() -> None:
 def test_a_gateway_result_without_tokens_has_no_start_up() -> None:
     for tokens in (None, {"startupReduction": None}):
         assert gateway_of(gateway_result() | {"tokens": tokens}, "b.json").start_up is None
+
+
+def test_a_broker_that_costs_more_tokens_is_said_to_cost_more() -> None:
+    start_up = StartUp(direct=100, broker=110, reduction=-0.1, estimator="chars/4")
+    text = results_markdown(report_of(IDS, lane_records(IDS), gateway=gateway(start_up=start_up)), "")
+    assert "an agent reads 110 tokens instead of 100: 10.0% more." in text
 
 
 def measured(number: int, rate: int | None) -> Measurement:
