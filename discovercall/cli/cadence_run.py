@@ -30,7 +30,7 @@ from discovercall.cli.cadence_options import (
 )
 from discovercall.cli.environment import publication_key, secret_values
 from discovercall.cli.formats import Format, print_json
-from discovercall.foundation.errors import InputError, RefusedError
+from discovercall.foundation.errors import EXIT_INTERRUPTED, InputError, RefusedError
 
 if TYPE_CHECKING:
     from discovercall.cadence.measure import Measured
@@ -180,7 +180,10 @@ def _carry_out(prepared: PreparedRun, options: RunOptions, *, key: str | None) -
         options = replace(options, api_key_file=None)
         environment = {**os.environ, API_KEY_VARIABLE: key}
     with contextlib.redirect_stdout(sys.stderr):
-        return carry_out(prepared, options, environment)
+        result = carry_out(prepared, options, environment)
+    if result.interrupted:
+        raise typer.Exit(EXIT_INTERRUPTED)
+    return result
 
 
 def _run_summary(planned: CadencePlan, measured: Measured) -> str:

@@ -15,13 +15,21 @@ import pytest
 from discovercall.cadence.bundle import read_bundle
 from discovercall.cadence.evidence import configured_revision
 from discovercall.cadence.plan import CadencePlan
+from discovercall.capability.client import RequestCounts
+from discovercall.contract import execution
 from discovercall.contract.credentials import read_api_key
+from discovercall.contract.execution import RunResult
+from discovercall.foundation.errors import SpendLimitError
 from discovercall.foundation.jsonl import read_objects
 from tests.cadence.checkout import DATE, IMAGE, Checkout
 from tests.cadence.conftest import Outcome
 
 API = "https://qveris.ai/api/v1"
 KEY = "Catalogkey0123456789xyz"
+LIMIT = SpendLimitError("the limit of 4 billed calls is reached")
+INTERRUPTED = RunResult(
+    finished=5, planned=12, billed=4, credits=0.0, requests=RequestCounts(), limit=None, interrupted=True
+)
 Run = Callable[..., Outcome]
 
 
@@ -120,13 +128,37 @@ def test_a_key_from_a_pipe_is_read_once_and_reaches_the_run(
     os.close(reader)
     seen = []
 
-    def carry_out(prepared: Any, options: Any, environment: Any) -> None:
+    def carry_out(prepared: Any, options: Any, environment: Any) -> type[Finished]:
         seen.append(read_api_key(options.api_key_file, environment))
+        return Finished
 
     monkeypatch.setattr(plain_run, "carry_out", carry_out)
     cadence_run._carry_out(None, RunOptions((), api_key_file=path), key=key)  # type: ignore[arg-type]
     assert seen == [KEY]
     assert KEY not in os.environ.values()
+
+
+@pytest.mark.parametrize(
+    ("ending", "code"), [(INTERRUPTED, 130), (replace(INTERRUPTED, interrupted=False, limit=LIMIT), 3)]
+)
+def test_a_run_that_ended_early_says_so_by_its_exit_code_and_hands_nothing_over(
+    cadence: Callable[..., Outcome],
+    measured: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    ending: RunResult,
+    code: int,
+) -> None:
+    monkeypatch.setattr(execution, "execute_run", lambda *_, **__: ending)
+    done = cadence(
+        "run", "--plan", measured / "plan.json", "--private", tmp_path / "private",
+        "--bundle", tmp_path / "bundle", "--image", IMAGE,
+    )  # fmt: skip
+    assert done.code == code, done.error
+    assert "5 of 12 trials; 4 billed calls" in done.error
+    assert ("Interrupted. What is finished is kept" in done.error) == ending.interrupted
+    assert (done.out, done.outputs, done.summary) == ("", {}, "")
+    assert list((tmp_path / "bundle").iterdir()) == []
 
 
 def test_a_summary_that_can_not_be_made_is_a_warning(
