@@ -84,11 +84,16 @@ def identify(
         raise InputError(
             f"{adapter.name}: {refusal.detail}", where=where, fix=f"see `discovercall doctor {adapter.name}`"
         ) from None
-    name = f"{cli.name}-{version}/{options.effort}"
+    name = model_cli_name(cli.name, version, options.effort)
     if options.base_url is not None:
         name += "/rehearsal"  # the model is a stand-in, and no record may hide that
     pinned = given if options.version else (*given, "--cli-version", version)
     return AdapterIdentity(name, pinned)
+
+
+def model_cli_name(program: str, version: str, effort: str) -> str:
+    """What stands after the commit in the revision of an adapter that starts a model command line."""
+    return f"{program}-{version}/{effort}"
 
 
 def _chat_settings(arguments: Sequence[str], environment: Mapping[str, str], where: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discovercall.adapter.identity import model_cli_name
 from discovercall.cadence.config import ConfiguredModel, Reference
 from discovercall.cadence.plan import STAND_IN, CadencePlan, Inputs
 from discovercall.foundation.ecma_json import decode
@@ -192,7 +193,7 @@ def reference_revisions(plan: CadencePlan) -> tuple[str, ...]:
 def configured_revision(model: ConfiguredModel, toolkit_revision: str) -> str:
     """Adapter revision of the configured lane: code, program, version and effort."""
     program = model.adapter.removesuffix(".py").removesuffix("_cli")
-    return f"{toolkit_revision}/{program}-{model.cli_version}/{model.reasoning_effort}"
+    return f"{toolkit_revision}/{model_cli_name(program, model.cli_version, model.reasoning_effort)}"
 
 
 def stand_in_revision(toolkit_revision: str) -> str:

@@ -74,7 +74,7 @@ def _required_names(model: type[BaseModel]) -> Iterator[str]:
 
 
 def _check_adapters(plan: CadencePlan, config: str) -> None:
-    """Refuse a file that is no adapter, or one that belongs to the other lane."""
+    """Refuse a file that is no adapter, or one that can't be what its lane is measured by."""
     named = (
         ("reference", plan.inputs.config.reference.adapter, True),
         ("configured_model", plan.inputs.config.configured_model.adapter, False),
@@ -88,4 +88,10 @@ def _check_adapters(plan: CadencePlan, config: str) -> None:
         if (adapter.lane == LANES[0]) is not reference:
             raise InputError(
                 f"{file} is an adapter of the lane {adapter.lane}", where=f"{config}: {field}.adapter"
+            )
+        if not reference and adapter.model_cli is None:
+            raise InputError(
+                f"{file} starts no model command line, whose version and effort the run would be held to",
+                where=f"{config}: {field}.adapter",
+                fix="name one whose file ends in _cli.py",
             )

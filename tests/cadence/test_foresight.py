@@ -65,6 +65,14 @@ def test_the_reference_lane_takes_no_models_adapter(plan: CadencePlan) -> None:
         check_foreseeable(replace(plan, inputs=inputs))
 
 
+@pytest.mark.parametrize("adapter", ["openai_compatible.py", "first_result.py"])
+def test_a_configured_adapter_that_has_no_version_to_hold_it_to_is_refused(
+    plan: CadencePlan, adapter: str
+) -> None:
+    with pytest.raises(InputError, match=rf"configured_model\.adapter: {adapter} starts no model command"):
+        check_foreseeable(with_model(plan, adapter=adapter))
+
+
 @pytest.mark.parametrize("name", ["model", "model_revision", "reasoning_effort"])
 def test_what_the_scan_would_refuse_later_is_refused_now(plan: CadencePlan, name: str) -> None:
     with pytest.raises(RefusedError, match="shaped like a key"):
