@@ -140,7 +140,8 @@ def test_a_command_that_needs_nothing_runs(page: Path, command: str, tmp_path: P
     for file in ROOT.iterdir():
         if file.is_file():
             shutil.copy(file, tmp_path)
-    shutil.copytree(ROOT / "results", tmp_path / "results")
+    for name in ("docs", "results"):
+        shutil.copytree(ROOT / name, tmp_path / name)
     (tmp_path / "private").mkdir()
     codex = tmp_path / "codex"  # planning asks a model's command line for its version only
     codex.write_text("#!/bin/sh\necho codex-cli 0.171.0\n")
