@@ -21,7 +21,7 @@ from discovercall.adapter.process import AdapterLimits
 from discovercall.capability.authorization import AuthorizationRefused
 from discovercall.capability.client import CapabilityClient, RequestCounts
 from discovercall.capability.revisions import RevisionCollector
-from discovercall.contract.journal import Journal, JournalLost
+from discovercall.contract.journal import Journal, JournalLost, JournalUnwritable
 from discovercall.contract.ledger import resume_journal
 from discovercall.contract.options import PreparedRun
 from discovercall.contract.plan import RunPlan
@@ -32,6 +32,9 @@ from discovercall.foundation.errors import InputError, SpendLimitError
 from discovercall.foundation.files import write_atomic
 from discovercall.foundation.jsonl import dump_lines
 from discovercall.foundation.redaction import Redactor
+
+_IN_JOURNAL = "the records are in the journal; mend the cause, then repeat the command with --resume"
+_NOWHERE = ", and the journal is lost: the records of this run are nowhere else"
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +162,12 @@ async def _execute(
                 limit = error
             except JournalLost as error:
                 lost = error
-            _write_outputs(plan, runner, client)
+            except JournalUnwritable as error:
+                missing = journal.catch_up()
+                raise JournalUnwritable(
+                    error.why, missing, in_outputs=missing > 0 and _outputs_written(plan, runner, client)
+                ) from None
+            _write_outputs(plan, runner, client, lost=lost is not None)
             try:
                 journal.check(plan.journal)
             except JournalLost as error:
@@ -176,7 +184,15 @@ async def _execute(
         )
 
 
-def _write_outputs(plan: RunPlan, runner: Runner, client: CapabilityClient) -> None:
+def _outputs_written(plan: RunPlan, runner: Runner, client: CapabilityClient) -> bool:
+    try:
+        _write_outputs(plan, runner, client)
+    except InputError:
+        return False
+    return True
+
+
+def _write_outputs(plan: RunPlan, runner: Runner, client: CapabilityClient, *, lost: bool = False) -> None:
     for index, lane in enumerate(plan.lanes):
         records = runner.lane_records(index)
         if runner.complete:
@@ -188,9 +204,9 @@ def _write_outputs(plan: RunPlan, runner: Runner, client: CapabilityClient) -> N
             write_atomic(Path(lane.output), dump_lines(records))
         except OSError as error:
             raise InputError(
-                f"{lane.output} cannot be written ({error.strerror})",
+                f"{lane.output} cannot be written ({error.strerror})" + (_NOWHERE if lost else ""),
                 where="--output",
-                fix="the records are in the journal; mend the cause, then repeat the command with --resume",
+                fix=None if lost else _IN_JOURNAL,
             ) from None
 
 

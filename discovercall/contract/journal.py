@@ -7,6 +7,7 @@ happens; the others may be lost in a crash without harm.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ LANES_JOURNAL = f"run{SUFFIX}"
 """Journal of a run of several lanes, in the folder of their outputs."""
 _CHAIN = re.compile(rb',"chain":"([0-9a-f]{64})"\}\Z')
 _SYNCED = frozenset({"plan", "resumed", "call_intent", "call_outcome", "trial_finished"})
+_OWED = frozenset({"revisions", "call_outcome", "call_withdrawn", "trial_finished"})
+"""Lines on what has already happened; the others announce something, which must not happen without them."""
 
 
 def journal_path(output: Path) -> Path:
@@ -76,6 +79,24 @@ class JournalLost(InputError):
         )
 
 
+class JournalUnwritable(InputError):
+    """The disk does not take the journal of a run that is under way.
+
+    Args:
+        why: what the system said.
+        missing: finished trials that are not in it.
+        in_outputs: whether the outputs hold them.
+    """
+
+    def __init__(self, why: str, missing: int = 0, *, in_outputs: bool = False) -> None:
+        fix = "mend the cause, then continue with --resume"
+        if missing:
+            place = "are in the outputs only (copy them first)" if in_outputs else "are lost"
+            fix += f", which counts the calls of {missing} finished trials as unknown: these {place}"
+        self.why = why
+        super().__init__(f"the journal cannot be written ({why}); nothing more is started", fix=fix)
+
+
 class Journal:
     """Appends to a run's journal, which stays locked as long as it is open.
 
@@ -87,6 +108,8 @@ class Journal:
     def __init__(self, file: AppendFile, chain: str = "") -> None:
         self._file = file
         self._chain = chain
+        self._whole = file.size
+        self._owed: list[tuple[str, bytes]] = []
         self._failure: str | None = None
         self._lost = False
 
@@ -138,13 +161,35 @@ class Journal:
         self._write("call_withdrawn", key.to_json())
 
     def trial_finished(self, key: TrialKey, record: dict[str, Any]) -> None:
-        """A trial's record; returns only when it is on disk."""
+        """A trial's record; on disk when this returns, unless there is `trouble`."""
         self._write("trial_finished", key.to_json() | {"record": record})
 
     @property
     def intact(self) -> bool:
         """Whether the file was there all along and nobody else made it longer or shorter."""
         return self._file.intact and not self._lost
+
+    @property
+    def trouble(self) -> InputError | None:
+        """Why nothing more can start: a `JournalLost` or a `JournalUnwritable`; None while all is well."""
+        if not self.intact:
+            return JournalLost()
+        return None if self._failure is None else JournalUnwritable(self._failure)
+
+    def catch_up(self) -> int:
+        """Try once more to write what the disk did not take.
+
+        Returns:
+            Finished trials that are still not in the journal.
+        """
+        with contextlib.suppress(OSError):
+            self._file.truncate(self._whole)
+            while self._owed:
+                line = self._owed[0][1]
+                self._file.append(line, sync=True)
+                self._whole += len(line)
+                del self._owed[0]
+        return sum(kind == "trial_finished" for kind, _ in self._owed)
 
     def check(self, path: Path) -> None:
         """Make sure that the file, which should be at `path`, holds what was written.
@@ -169,15 +214,13 @@ class Journal:
         if self._failure is None:  # a lost one too is written on: it may only have been moved
             try:
                 self._file.append(line, sync=kind in _SYNCED)
+                self._whole += len(line)
             except OSError as error:
                 self._failure = error.strerror or str(error)
-        if self._failure is not None and self._lost:
-            raise JournalLost
         if self._failure is not None:  # also later: a line behind a torn one could not be read
-            raise InputError(
-                f"the journal cannot be written ({self._failure}); nothing more is started",
-                fix="mend the cause, then continue with --resume",
-            )
+            if kind not in _OWED:
+                raise JournalLost() if self._lost else JournalUnwritable(self._failure)
+            self._owed.append((kind, line))
         self._chain = chain
 
 

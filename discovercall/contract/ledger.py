@@ -179,6 +179,8 @@ def resume_journal(path: Path, plan: RunPlan) -> tuple[Journal, Ledger]:
         for key, record in ledger.broken_off().items():
             journal.trial_finished(key, record)
             ledger.records[key] = record
+        if (trouble := journal.trouble) is not None:
+            raise trouble
     except BaseException:
         file.close()
         raise

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +13,7 @@ from discovercall.adapter.failures import AdapterFailure
 from discovercall.adapter.isolation import Isolation
 from discovercall.capability.client import CapabilityClient
 from discovercall.capability.failures import ApiFailure
-from discovercall.contract.journal import Journal, JournalLost, TrialKey
+from discovercall.contract.journal import Journal, TrialKey
 from discovercall.contract.plan import PlannedTrial, RunPlan
 from discovercall.contract.record import ANSWERED, Failure, Identity, build_record
 from discovercall.contract.spend import Spend
@@ -87,11 +86,13 @@ class Runner:
         self._around = surroundings
         self._journal = journal
         self._concurrency = concurrency
-        self._queue: Iterator[PlannedTrial] = self._pending()
+        self._queue = self._pending()
+        self._waiting: PlannedTrial | None = None
         self._running: set[asyncio.Task[None]] = set()
         self._lane_trials: dict[asyncio.Task[None], LaneTrial] = {}
         self._reserved: set[TrialKey] = set()
         self._stopping = False
+        self._told_to_stop = False
         self._limit_reached: str | None = None
 
     @property
@@ -102,12 +103,16 @@ class Runner:
     def stop(self) -> None:
         """Start nothing more; trials end at once, but for calls that were sent, whose answer is awaited.
 
-        A second stop abandons these too: the journal then shows them as sent with unknown outcome.
+        Told a second time, these are abandoned too: the journal then shows them as sent with unknown outcome.
         """
-        for task, trial in self._lane_trials.items():
-            if self._stopping or not trial.calling:
-                task.cancel()
+        self._end_trials(abandon_calls=self._told_to_stop)
+        self._told_to_stop = True
+
+    def _end_trials(self, *, abandon_calls: bool = False) -> None:
         self._stopping = True
+        for task, trial in self._lane_trials.items():
+            if abandon_calls or not trial.calling:
+                task.cancel()
 
     async def run(self) -> None:
         """Run until every record exists, the spend limit is reached, or `stop` is called.
@@ -115,7 +120,8 @@ class Runner:
         Raises:
             SpendLimitError: no further call may be billed; what is left can be resumed.
             JournalLost: somebody removed or changed the journal.
-            DiscovercallError: the API refused the key, or the journal can't be written.
+            JournalUnwritable: the journal can't be written.
+            DiscovercallError: the API refused the key.
         """
         failure: BaseException | None = None
         try:
@@ -127,10 +133,9 @@ class Runner:
                         self._limit_reached = failed.what
                     elif failed is not None and failure is None:
                         failure = failed
-                        self.stop()
-                if failure is None and not self._journal.intact:
-                    failure = JournalLost()
-                    self.stop()
+                        self._end_trials()
+                if failure is None and (failure := self._journal.trouble) is not None:
+                    self._end_trials()
         finally:
             for task in self._running:
                 task.cancel()
@@ -146,7 +151,7 @@ class Runner:
         """Fill the free places; false when nothing was started."""
         before = len(self._running)
         while not self._stopping and self._limit_reached is None and len(self._running) < self._concurrency:
-            planned = next(self._queue, None)
+            planned = self._waiting or next(self._queue, None)
             if planned is None:
                 break
             lanes = [
@@ -154,10 +159,11 @@ class Runner:
             ]
             keys = {self._key(lane, planned) for lane in lanes} if self.plan.execute else set()
             if self.plan.execute and not self.state.spend.has_room_for(self._reserved, keys):
-                self._queue = itertools.chain([planned], self._queue)
+                self._waiting = planned
                 if not self._running:
                     self._limit_reached = self.state.spend.limit_reached(len(keys))
                 break
+            self._waiting = None
             self._reserved |= keys
             self._running.add(asyncio.create_task(self._run_planned(planned, lanes)))
         return len(self._running) > before

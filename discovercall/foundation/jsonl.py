@@ -172,6 +172,11 @@ class AppendFile:
         self._size = size
 
     @property
+    def size(self) -> int:
+        """Bytes that the file had when it was opened, or has by what was done here since."""
+        return self._size
+
+    @property
     def intact(self) -> bool:
         """Whether the path still leads to this file, and nobody else made it longer or shorter."""
         try:

@@ -79,9 +79,11 @@ def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
     n = len(values)
     if n < LOW_CONFIDENCE_BELOW:
         return None
-    below, k = 0, 0
-    while below + math.comb(n, k) <= 0.025 * 2**n:
-        below += math.comb(n, k)
+    # In whole numbers, for 2**n is beyond every double from n = 1024: .025 is 1/40.
+    below, k, exactly = 0, 0, 1
+    while 40 * (below + exactly) <= 2**n:
+        below += exactly
+        exactly = exactly * (n - k) // (k + 1)
         k += 1
     ordered = sorted(values)
     return ordered[k - 1], ordered[n - k]

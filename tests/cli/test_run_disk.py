@@ -2,6 +2,7 @@
 
 import shlex
 import subprocess
+import threading
 from collections import Counter
 
 import pytest
@@ -17,41 +18,75 @@ def calls(bench):
     return Counter(r.body["parameters"]["city"] for r in bench.api.requests if r.operation == "call")
 
 
-def test_a_full_disk_ends_the_run_in_one_line_and_the_journal_stays_whole(bench):
-    names = [f"t{i}" for i in range(8)]
-    bench.use_tasks(*(task(name) for name in names))
-    bench.script = {f"{name}/parameterize": {"answer": {"parameters": {"city": name}}} for name in names}
-    arguments = bench.arguments(concurrency=2)
+def limited(bench, blocks, **changes):
+    """`run` where no file grows beyond so many blocks of 512 bytes."""
     bench.start(trials=0).communicate()  # writes the script, and is refused
-    environment = bench.environment | {
-        "PYTHONDONTWRITEBYTECODE": "1"
-    }  # a cached module would be cut short too
-    limited = f"ulimit -f 24; exec {shlex.join([PROGRAM, *arguments])}"  # 512-byte blocks
-    done = finish(
+    command = f"ulimit -f {blocks}; exec {shlex.join([PROGRAM, *bench.arguments(**changes)])}"
+    return finish(
         subprocess.Popen(
-            ["/bin/sh", "-c", limited],
+            ["/bin/sh", "-c", command],
             cwd=bench.folder,
-            env=environment,
+            env=bench.environment
+            | {"PYTHONDONTWRITEBYTECODE": "1"},  # a cached module would be cut short too
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
     )
+
+
+@pytest.fixture
+def names(bench):
+    """Eight tasks whose calls name them."""
+    names = [f"t{i}" for i in range(8)]
+    bench.use_tasks(*(task(name) for name in names))
+    bench.script = {f"{name}/parameterize": {"answer": {"parameters": {"city": name}}} for name in names}
+    return names
+
+
+FULL = (
+    "discovercall: the journal cannot be written (File too large); nothing more is started; mend the cause, "
+)
+
+
+def test_a_full_disk_ends_the_run_in_one_line_and_the_journal_stays_whole(bench, names):
+    done = limited(bench, 24, concurrency=2)
     assert done.code == 2, done
     assert "Traceback" not in done.err
-    last = done.err.splitlines()[-1]
-    assert last.startswith(
-        "discovercall: the journal cannot be written (File too large); nothing more is started"
-    )
+    assert done.err.splitlines()[-1].startswith(FULL)
     kinds = Counter(entry.content["kind"] for entry in read_journal(bench.journal))
     assert 0 < kinds["trial_finished"] < 8
     assert calls(bench).total() == kinds["call_intent"]
     assert bench.nothing_left_within()
 
+    bench.output.unlink(missing_ok=True)
     assert bench.run(resume=True).code == 0
     assert [r["task_id"] for r in bench.records()] == names
     assert set(calls(bench).values()) == {1}, "a call was billed twice"
+
+
+@pytest.mark.parametrize("room", [True, False])
+def test_answers_that_the_journal_does_not_take_are_in_the_outputs_or_said_to_be_lost(bench, names, room):
+    everyone_calls = threading.Barrier(8)
+
+    def wait(request):
+        if request.operation == "call":
+            everyone_calls.wait(60)
+            if not room:
+                bench.output.mkdir(exist_ok=True)  # whose place no file can take
+
+    bench.api.before = wait
+    done = limited(bench, 36, concurrency=8)
+    assert done.code == 2, done
+    journaled = [e for e in read_journal(bench.journal) if e.content["kind"] == "trial_finished"]
+    missing = 8 - len(journaled)
+    assert 0 < missing < 8
+    place = "are in the outputs only (copy them first)" if room else "are lost"
+    unknown = f"which counts the calls of {missing} finished trials as unknown: these {place}"
+    assert done.err.splitlines()[-1] == f"{FULL}then continue with --resume, {unknown}"
+    if room:
+        assert [(r["task_id"], r["call"]["success"]) for r in bench.records()] == [(n, True) for n in names]
 
 
 def test_an_output_that_cannot_be_written_is_one_line_and_nothing_is_lost(bench):
@@ -98,6 +133,21 @@ def test_a_run_whose_journal_is_lost_says_so_and_keeps_what_is_finished(bench, h
     assert bench.api.count("call") == 1
     assert bench.run(resume=True).code == 2
     assert bench.api.count("call") == 1, "what the lost journal knew of was billed again"
+
+
+def test_where_neither_the_journal_nor_an_output_holds_the_records_that_is_said(bench):
+    def harms(request):
+        if request.operation == "call":
+            bench.journal.unlink()
+            bench.output.mkdir()
+
+    bench.api.before = harms
+    done = bench.run()
+    assert done.code == 2, done
+    assert done.err.splitlines()[-1] == (
+        f"discovercall: --output: {bench.output} cannot be written (Is a directory), and the journal is lost:"
+        " the records of this run are nowhere else"
+    )
 
 
 def test_a_journal_that_is_lost_before_the_key_is_refused_is_one_line(bench):

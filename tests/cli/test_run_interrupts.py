@@ -2,6 +2,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -71,6 +72,33 @@ def test_the_outcome_of_a_call_that_was_sent_is_awaited_and_recorded(bench):
     assert record["call"] == {"attempted": True, "success": True, "result_nonempty": True}
     assert kinds(bench) == {"t1": ["trial_started", "call_intent", "call_outcome", "trial_finished"]}
     assert bench.api.count("call") == 1
+
+
+def test_a_failure_after_an_interrupt_is_no_second_interrupt(bench):
+    bench.use_tasks(task("t1"), task("t2"))
+    bench.script = {
+        f"{name}/parameterize": {"answer": {"parameters": {"city": name}}} for name in ("t1", "t2")
+    }
+    released = {"t1": threading.Event(), "t2": threading.Event()}
+
+    def hold(request):
+        if request.operation == "call":
+            released[request.body["parameters"]["city"]].wait(60)
+
+    bench.api.before = hold
+    process = bench.start(concurrency=2)
+    until(lambda: bench.api.count("call") == 2)
+    send(process, signal.SIGINT)
+    time.sleep(0.5)
+    bench.journal.unlink()
+    released["t1"].set()
+    time.sleep(1)
+    assert process.poll() is None, "did not wait for the other answer"
+    released["t2"].set()
+    done = finish(process)
+    assert done.code == 2, done
+    assert "the journal is lost" in done.err
+    assert [(r["task_id"], r["call"]["success"]) for r in bench.records()] == [("t1", True), ("t2", True)]
 
 
 def test_a_second_interrupt_ends_at_once_and_the_ledger_knows_of_the_call(bench):

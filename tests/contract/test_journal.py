@@ -14,6 +14,7 @@ from discovercall.contract import journal as journal_module
 from discovercall.contract.journal import (
     Journal,
     JournalLost,
+    JournalUnwritable,
     TrialKey,
     find_journal,
     journal_path,
@@ -199,13 +200,13 @@ def test_a_missing_journal_is_one_clear_error(tmp_path):
 
 
 class FullDisk(AppendFile):
-    """A disk that takes half a line and fails, once."""
+    """A disk that takes half a line and fails, as often as it is told to."""
 
-    full = False
+    full = 0
 
     def append(self, data, *, sync):
         if self.full:
-            self.full = False
+            self.full -= 1
             super().append(data[: len(data) // 2], sync=False)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         super().append(data, sync=sync)
@@ -216,7 +217,7 @@ def test_after_a_failed_write_nothing_is_written_behind_the_torn_line(tmp_path):
     file = FullDisk(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), path)
     journal = Journal.begin(file, {}, {}, "d")
     journal.trial_started(KEY)
-    file.full = True
+    file.full = 1
     message = (
         r"the journal cannot be written \(No space left on device\); nothing more is started; mend the cause"
     )
@@ -225,6 +226,64 @@ def test_after_a_failed_write_nothing_is_written_behind_the_torn_line(tmp_path):
             journal.call_intent(KEY, None, DRAFT)
     journal.close()
     assert [content["kind"] for content in verified(path)] == ["plan", "trial_started"]
+
+
+def full_disk(path, times):
+    """A journal with a call under way whose disk fails from now on."""
+    file = FullDisk(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), path)
+    journal = Journal.begin(file, {}, {}, "d")
+    journal.trial_started(KEY)
+    journal.call_intent(KEY, None, DRAFT)
+    file.full = times
+    return journal
+
+
+BEGUN = ["plan", "trial_started", "call_intent"]
+FULL = "the journal cannot be written (No space left on device); nothing more is started"
+
+
+def test_what_a_full_disk_did_not_take_is_written_when_there_is_room(tmp_path):
+    path = tmp_path / "j.journal.jsonl"
+    journal = full_disk(path, 1)
+    assert journal.trouble is None
+    journal.revisions("v1", None)
+    assert str(journal.trouble) == f"{FULL}; mend the cause, then continue with --resume"
+    journal.call_outcome(KEY, OUTCOME)
+    journal.trial_finished(KEY, {"run_id": "r1"})
+    with pytest.raises(JournalUnwritable):
+        journal.trial_started(KEY)
+    journal.trial_finished(KEY, {"run_id": "r2"})
+    assert journal.catch_up() == 0
+    journal.check(path)
+    journal.close()
+    kinds = [content["kind"] for content in verified(path)]
+    assert kinds == [*BEGUN, "revisions", "call_outcome", "trial_finished", "trial_finished"]
+    assert [content["record"]["run_id"] for content in verified(path)[-2:]] == ["r1", "r2"]
+
+
+def test_what_is_finished_and_not_written_is_counted(tmp_path):
+    path = tmp_path / "j.journal.jsonl"
+    journal = full_disk(path, 3)
+    for _ in range(2):
+        journal.call_outcome(KEY, OUTCOME)
+        journal.trial_finished(KEY, {"run_id": "r1"})
+    for missing in (2, 2, 0):
+        assert journal.catch_up() == missing
+        assert len(verified(path)) == len(BEGUN) + (0 if missing else 4)
+    journal.close()
+
+
+def test_what_is_finished_and_not_written_is_told(tmp_path):
+    error = JournalUnwritable("why", 2, in_outputs=True)
+    assert error.why == "why"
+    assert str(error) == (
+        "the journal cannot be written (why); nothing more is started; mend the cause, then continue with"
+        " --resume, which counts the calls of 2 finished trials as unknown: these are in the outputs only"
+        " (copy them first)"
+    )
+    assert str(JournalUnwritable("why", 2)).endswith(
+        "the calls of 2 finished trials as unknown: these are lost"
+    )
 
 
 def test_what_money_depends_on_is_synced_before_the_call_returns(tmp_path, monkeypatch):
@@ -353,10 +412,12 @@ def test_a_lost_journal_that_cannot_be_written_is_lost_not_full(tmp_path):
     file = FullDisk(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), path)
     journal = Journal.begin(file, {}, {}, "d")
     path.unlink()
-    file.full = True
+    file.full = 1
     for _ in range(2):
+        journal.trial_finished(KEY, {})
+        assert isinstance(journal.trouble, JournalLost)
         with pytest.raises(JournalLost):
-            journal.trial_finished(KEY, {})
+            journal.trial_started(KEY)
     journal.close()
 
 

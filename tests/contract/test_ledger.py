@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 from discovercall.contract.journal import (
     Journal,
     JournalLost,
+    JournalUnwritable,
     TrialKey,
     find_journal,
     journal_path,
@@ -21,6 +24,7 @@ from discovercall.contract.ledger import first_difference, read_ledger, resume_j
 from discovercall.contract.plan import Lane, RunPlan
 from discovercall.contract.tasks import load_task_set
 from discovercall.foundation.errors import InputError
+from discovercall.foundation.jsonl import AppendFile
 from tests.support.records import lines, record, task
 
 KEY = TrialKey(0, "weather", 1)
@@ -338,6 +342,28 @@ def test_a_trial_that_broke_off_is_finished_once_as_the_journal_knows_it(plan: R
     assert again.records == ledger.records
     assert again.broken_off() == {}
     assert plan.journal.read_bytes().count(b'"kind":"trial_finished"') == 2
+
+
+def test_a_disk_that_is_full_when_a_run_goes_on_ends_it(
+    plan: RunPlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = start(plan)
+    journal.call_intent(KEY, None, record(run_id="one"))
+    journal.close()
+    append = AppendFile.append
+
+    def full(self: AppendFile, data: bytes, *, sync: bool) -> None:
+        if b'"trial_finished"' in data:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        append(self, data, sync=sync)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(AppendFile, "append", full)
+        with pytest.raises(JournalUnwritable, match="No space left on device"):
+            resume_journal(plan.journal, plan)
+    journal, ledger = resume_journal(plan.journal, plan)
+    journal.close()
+    assert list(ledger.records) == [KEY]
 
 
 def test_a_call_of_which_nobody_knows_is_recorded_as_such(plan: RunPlan) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 from discovercall.invocation.report_model import RunReport
 from discovercall.invocation.summary import cell_of, compare_modes, median_interval, quantile, token_totals
@@ -57,6 +58,12 @@ def test_the_interval_of_a_median_needs_20_values() -> None:
     # n = 20: P(X <= 5) = .0207, so the 6th smallest and the 6th largest.
     assert median_interval([float(n) for n in range(1, 21)]) == (6.0, 15.0)
     assert median_interval([float(n) for n in range(1, 101)]) == (40.0, 61.0)
+
+
+@pytest.mark.parametrize("n", [1023, 1024, 6000])
+def test_the_interval_of_a_median_of_as_many_runs_as_there_can_be(n: int) -> None:
+    rank = int(binom.ppf(0.025, n, 0.5))  # P(X < rank) <= .025 < P(X <= rank)
+    assert median_interval(range(1, n + 1)) == (rank, n + 1 - rank)
 
 
 def test_the_interval_covers_mixtures_of_cases() -> None:
