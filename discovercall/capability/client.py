@@ -22,7 +22,6 @@ from discovercall.capability.exchange import (
     Outcome,
     exchange,
     open_http,
-    trusted_certificates,
 )
 from discovercall.capability.failures import ApiFailure
 from discovercall.capability.pacing import Pacer, Sleep
@@ -34,6 +33,7 @@ from discovercall.foundation.clocks import Clock
 from discovercall.foundation.ecma_json import JsonError, compact_bytes, decode
 from discovercall.foundation.ecmascript import is_finite_number, trim
 from discovercall.foundation.errors import InputError
+from discovercall.foundation.http import trusted_certificates
 
 _URI_COMPONENT_SAFE = "!~*'()"  # beside letters, digits, - . _ and ~: what encodeURIComponent leaves
 _READ_ASIDE_BYTES = 2**18

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import ssl
 from dataclasses import dataclass
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 
 import httpx
 
 from discovercall.capability import failures
 from discovercall.capability.body import BodyReader, BodyTooLarge, UndecodableBody
 from discovercall.capability.revisions import API_REVISION_HEADER, CATALOG_REVISION_HEADER
-from discovercall.foundation.errors import InputError
-
-_IDLE_CONNECTION_S = 5.0
+from discovercall.foundation.http import open_client
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,24 +49,8 @@ class Outcome:
     reason_code: str | None
 
 
-def trusted_certificates(*, trust_env: bool) -> ssl.SSLContext:
-    """The certificates that servers are checked against; slow to load, so one set serves all clients.
-
-    Raises:
-        InputError: the environment's certificate settings can't be used.
-    """
-    try:
-        return httpx.create_ssl_context(trust_env=trust_env)
-    except OSError:
-        raise InputError(
-            "no certificates can be read from there",
-            where="SSL_CERT_FILE or SSL_CERT_DIR",
-            fix="correct or unset it",
-        ) from None
-
-
 def open_http(certificates: ssl.SSLContext, *, keep_alive: bool, trust_env: bool) -> httpx.AsyncClient:
-    """An HTTP client that follows nothing, remembers nothing and logs nothing.
+    """An HTTP client of a capability API.
 
     Args:
         certificates: what servers are checked against.
@@ -80,35 +60,8 @@ def open_http(certificates: ssl.SSLContext, *, keep_alive: bool, trust_env: bool
     Raises:
         InputError: the environment's proxy settings can't be used.
     """
-    for name in ("httpx", "httpcore"):  # they log URLs from level INFO on, and these hold tool ids
-        logger = logging.getLogger(name)
-        if logger.level == logging.NOTSET:
-            logger.setLevel(logging.WARNING)
-    try:
-        return httpx.AsyncClient(
-            verify=certificates,
-            trust_env=trust_env,
-            timeout=None,  # noqa: S113 - httpx limits each read, so a dripping body would go on for ever
-            limits=httpx.Limits(
-                max_connections=None,
-                max_keepalive_connections=None if keep_alive else 0,
-                keepalive_expiry=_IDLE_CONNECTION_S,
-            ),
-            headers={
-                "User-Agent": "discovercall",
-                "Accept": "application/json",
-                "Accept-Encoding": "gzip",
-                "Connection": "keep-alive" if keep_alive else "close",
-            },
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-            event_hooks={"response": [_drop_location]},
-        )
-    except (httpx.InvalidURL, ValueError, ImportError):
-        raise InputError(
-            "the environment's proxy settings can't be used",
-            where="HTTP_PROXY, HTTPS_PROXY or ALL_PROXY",
-            fix="correct or unset them",
-        ) from None
+    headers = {"Accept": "application/json", "Accept-Encoding": "gzip"}
+    return open_client(headers, certificates=certificates, keep_alive=keep_alive, trust_env=trust_env)
 
 
 async def exchange(http: httpx.AsyncClient, request: httpx.Request, limits: ClientLimits) -> Outcome:
@@ -141,11 +94,6 @@ async def exchange(http: httpx.AsyncClient, request: httpx.Request, limits: Clie
         return Outcome(head, None, failures.INVALID_RESPONSE)
     except (httpx.TransportError, OSError):
         return Outcome(head, None, failures.NETWORK_FAILURE)
-
-
-async def _drop_location(response: httpx.Response) -> None:
-    # httpx parses a redirect's target even where it is not to follow it, and fails on a malformed one.
-    response.headers.pop("location", None)
 
 
 def _head(response: httpx.Response) -> Head:

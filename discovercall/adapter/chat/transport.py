@@ -10,10 +10,11 @@ import httpx
 from discovercall.adapter.authoring import Refusal
 from discovercall.adapter.chat.replies import Reply
 from discovercall.adapter.chat.settings import ChatSettings
+from discovercall.foundation.errors import InputError
+from discovercall.foundation.http import is_compressed, open_model_client
 
 MAX_BODY_BYTES = 8 * 2**20
 MAX_ERROR_BODY_BYTES = 64 * 2**10
-CONNECT_S = 20.0
 
 Post = Callable[[bytes], Awaitable[Reply]]
 """Sends a request body and takes in the reply."""
@@ -33,26 +34,11 @@ async def connection(settings: ChatSettings) -> AsyncIterator[Post]:
         Refusal: `model_failed`, where the request may have been carried out; `output_limit`, where the
             response is too large.
     """
-    headers = {
-        "User-Agent": "discovercall",
-        "Content-Type": "application/json",
-        "Accept": "application/json",
-        # A compressed body's size is not known before it has been unpacked.
-        "Accept-Encoding": "identity",
-        "Connection": "close",
-    }
-    if settings.key is not None:
-        headers["Authorization"] = f"Bearer {settings.key}"
     try:
-        client = httpx.AsyncClient(
-            headers=headers,
-            # Certificates are slow to load, and plain http (loopback) needs none.
-            verify=httpx.create_ssl_context() if settings.url.startswith("https:") else False,
-            trust_env=not settings.loopback,
-            timeout=httpx.Timeout(None, connect=CONNECT_S),
-            event_hooks={"response": [_drop_location]},
+        client = open_model_client(
+            settings.url, settings.key, accept="application/json", trust_env=not settings.loopback
         )
-    except (httpx.InvalidURL, ValueError, ImportError, OSError):
+    except InputError:
         raise Refusal("start_failed", "the environment's proxies or certificates can't be used") from None
     async with client:
         yield lambda body: _post(client, settings.url, body)
@@ -72,7 +58,7 @@ async def _post(client: httpx.AsyncClient, url: str, body: bytes) -> Reply:
 
 async def _read(response: httpx.Response) -> bytes:
     limit = MAX_BODY_BYTES if response.is_success else MAX_ERROR_BODY_BYTES
-    if response.headers.get("content-encoding", "identity").lower() != "identity":
+    if is_compressed(response):
         raise Refusal("model_failed", "the response is compressed, though this was not asked for")
     data = bytearray()
     async for chunk in response.aiter_raw():
@@ -82,8 +68,3 @@ async def _read(response: httpx.Response) -> bytes:
                 raise Refusal("output_limit", f"the response is larger than {limit} bytes")
             break
     return bytes(data[:limit])
-
-
-async def _drop_location(response: httpx.Response) -> None:
-    # httpx parses a redirect's target even where it is not to follow it, and fails on a malformed one.
-    response.headers.pop("location", None)

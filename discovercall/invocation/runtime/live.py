@@ -11,12 +11,12 @@ from httpx_sse import EventSource
 
 from discovercall.foundation.base_url import is_loopback
 from discovercall.foundation.ecma_json import JsonError, compact_bytes, decode
+from discovercall.foundation.http import is_compressed, open_model_client
 from discovercall.invocation.runtime.chat import ChatError, Message, StreamItem
 from discovercall.invocation.runtime.chunks import ChunkReader, provider_error, refusal
 
 MAX_STREAM_BYTES = 16 * 2**20
 MAX_ERROR_BYTES = 64 * 2**10
-CONNECT_S = 20.0
 _DONE = "[DONE]"
 _EVENT_STREAM = "text/event-stream"
 
@@ -38,21 +38,8 @@ class LiveChatClient:
         self._url = f"{base_url}/chat/completions"
         self._model = model
         self._redact = redact
-        self._http = httpx.AsyncClient(
-            headers={
-                "User-Agent": "discovercall",
-                "Content-Type": "application/json",
-                "Accept": _EVENT_STREAM,
-                # A compressed body's size is not known before it has been unpacked.
-                "Accept-Encoding": "identity",
-                "Authorization": f"Bearer {key}",
-            },
-            # Certificates are slow to load, and plain http (loopback only) needs none.
-            verify=httpx.create_ssl_context() if base_url.startswith("https:") else False,
-            trust_env=not is_loopback(base_url),
-            timeout=httpx.Timeout(None, connect=CONNECT_S),
-            limits=httpx.Limits(max_keepalive_connections=0),
-            event_hooks={"response": [_drop_location]},
+        self._http = open_model_client(
+            self._url, key, accept=_EVENT_STREAM, trust_env=not is_loopback(base_url)
         )
 
     async def stream(
@@ -92,7 +79,7 @@ class LiveChatClient:
 
 
 async def _items(response: httpx.Response) -> AsyncGenerator[StreamItem]:
-    if response.headers.get("content-encoding", "identity").lower() != "identity":
+    if is_compressed(response):
         raise ChatError("invalid_stream", "the response is compressed, though this was not asked for")
     if not response.is_success:
         raise await _refusal(response)
@@ -164,8 +151,3 @@ async def _beginning(response: httpx.Response) -> tuple[bytes, bool]:
         if len(data) > MAX_ERROR_BYTES:
             return bytes(data[:MAX_ERROR_BYTES]), False
     return bytes(data), True
-
-
-async def _drop_location(response: httpx.Response) -> None:
-    # httpx parses a redirect's target even where it is not to follow it, and fails on a malformed one.
-    response.headers.pop("location", None)
