@@ -19,7 +19,6 @@ from discovercall.gateway.parameters import derive_params, example_arguments, on
 from discovercall.gateway.results import BrokerError, CallResult
 from discovercall.gateway.settings import BrokerSettings
 
-API_VERSION = "sandbox-1"
 DEFAULT_RESULTS = 20
 _REMEMBERED_SEARCHES = 10_000
 _COSTS = {"free": 0, "low": 1, "medium": 5, "high": 20}
@@ -79,10 +78,12 @@ class CapabilityApi:
     def __init__(self, tools: World | Broker) -> None:
         self._priced = isinstance(tools, World)
         if isinstance(tools, World):
+            self.api_version = "sandbox-1"
             self.catalog_version = f"world-{tools.version}-{tools.digest[:16]}"
             self._broker = Broker(tools, settings=BrokerSettings(fusion="bm25", max_result_bytes=0))
         else:
             self._broker = tools
+            self.api_version = "gateway-1"
             self.catalog_version = f"gateway-{_digest(tools)[:16]}"
         self._searches: OrderedDict[str, frozenset[str]] = OrderedDict()
         self._search_count = 0

@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from discovercall.foundation.digests import sha256_of_json
 from discovercall.foundation.ecma_json import JsonError, compact_bytes, decode
-from discovercall.gateway.capability_api import API_VERSION, CapabilityApi, Reply, failure
+from discovercall.gateway.capability_api import CapabilityApi, Reply, failure
 from discovercall.gateway.faults import Effect, FaultPlan, Operation
 from discovercall.gateway.journal import RequestJournal
 from discovercall.gateway.wire import HangResponse, ResetResponse, StalledBodyResponse, pause
@@ -138,7 +138,7 @@ class HttpFace:
     def _headers(self) -> dict[str, str]:
         return {
             "content-type": "application/json",
-            "x-qveris-api-version": API_VERSION,
+            "x-qveris-api-version": self._api.api_version,
             "x-qveris-catalog-version": self._api.catalog_version,
         }
 

@@ -198,6 +198,7 @@ def test_the_contract_benchmark_runs_over_a_server(made, tmp_path):
     assert "Never called, for it has no strict schema: desk.query: filter" in done.stderr
     records = [json.loads(line) for line in output.read_text().splitlines()]
     assert all(record["metadata"]["api_base_url"] == "http://127.0.0.1/gateway" for record in records)
+    assert {record["metadata"]["api_revision"] for record in records} == {"gateway-1"}
     succeeded = [record for record in records if record["task_id"] == "sum"]
     assert all(record["call"]["success"] for record in succeeded)
     refused = [record for record in records if record["task_id"] == "query"]

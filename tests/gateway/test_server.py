@@ -158,7 +158,7 @@ def test_the_key_is_required(gateway, header):
 
 def test_revision_headers_follow_the_world(client):
     headers = client.search().headers
-    assert headers["x-qveris-api-version"]
+    assert headers["x-qveris-api-version"] == "sandbox-1"
     assert WORLD.digest[:16] in headers["x-qveris-catalog-version"]
     assert headers["content-type"] == "application/json"
     assert client.inspect("unknown", "a.b").headers["x-qveris-catalog-version"]
