@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-HARNESS_CODES = frozenset(
-    {"timeout", "stdout_limit", "stderr_limit", "start_failed", "process_exit", "invalid_json"}
-)
-"""Codes that the harness finds itself."""
-
 REPORTED_CODES = frozenset(
     {
         "tool_use_rejected",
@@ -36,8 +31,9 @@ class AdapterFailure(Exception):
     """A decision that gave no usable answer.
 
     Args:
-        code: one of `HARNESS_CODES` or `REPORTED_CODES`. Nothing of the adapter's output is kept, for it
-            may hold what a provider said.
+        code: one of `REPORTED_CODES`, or what the harness found itself: `timeout`, `stdout_limit`,
+            `stderr_limit`, `start_failed`, `process_exit` or `invalid_json`. Nothing of the adapter's output
+            is kept, for it may hold what a provider said.
     """
 
     def __init__(self, code: str) -> None:

@@ -39,11 +39,6 @@ def check_parameters(parameters: dict[str, Any], tool: Any) -> str | None:
     return None
 
 
-def values_fit(parameters: dict[str, Any], tool: Any) -> bool:
-    """True when `check_parameters` finds no problem."""
-    return check_parameters(parameters, tool) is None
-
-
 def _object_problem(
     value: dict[str, Any], definitions: tuple[tuple[str, Definition], ...], path: str
 ) -> str | None:

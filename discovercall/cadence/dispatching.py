@@ -10,7 +10,6 @@ from discovercall.cadence.github_facts import WorkflowRun
 from discovercall.cadence.problems import GitHubError, GitHubProblem, explain_write
 from discovercall.foundation.errors import RefusedError
 
-CADENCE_WORKFLOW = "discover-call-cadence.yml"
 OWN_INPUTS = ("release_sha", "rehearsal")
 _LOOKS = 6
 _SECONDS_BETWEEN_LOOKS = 5.0

@@ -25,7 +25,6 @@ class RunFacts:
         plan_digest: of the approved plan; None where nobody knows it.
         bundle_sha256: digest of the bundle; None where it came by another way.
         spent: None where nobody knows it.
-        repository_url: for links; None without a repository.
     """
 
     release_sha: str
@@ -35,7 +34,6 @@ class RunFacts:
     plan_digest: str | None = None
     bundle_sha256: str | None = None
     spent: Spent | None = None
-    repository_url: str | None = None
 
 
 def release_report(results: Results, inputs: Inputs, facts: RunFacts) -> dict[str, Any]:
@@ -56,7 +54,7 @@ def release_report(results: Results, inputs: Inputs, facts: RunFacts) -> dict[st
         "release_sha": facts.release_sha,
         "date": facts.date,
         "branch": facts.branch,
-        "repository_url": facts.repository_url,
+        "repository_url": None,  # never filled; the report keeps its fields
         "plan_digest": facts.plan_digest,
         "bundle_sha256": facts.bundle_sha256,
         "spent": None

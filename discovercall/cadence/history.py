@@ -59,9 +59,7 @@ def with_task_set(inputs: Inputs, version: str) -> Inputs:
     return replace(inputs, config=config, task_set=load_task_set(inputs.root / file))
 
 
-def report_of_pairs(
-    stems: tuple[Path, Path], inputs: Inputs, *, repository_url: str | None = None
-) -> dict[str, Any]:
+def report_of_pairs(stems: tuple[Path, Path], inputs: Inputs) -> dict[str, Any]:
     """The report model of two pairs on disk, validated again.
 
     Args:
@@ -90,7 +88,6 @@ def report_of_pairs(
             date=configured.date,
             version=configured.version,
             branch=branch_name(sha, rehearsal=configured.rehearsal),
-            repository_url=repository_url,
         ),
     )
 

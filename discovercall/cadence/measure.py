@@ -156,11 +156,6 @@ def prepare(plan: CadencePlan, place: Workplace) -> tuple[PreparedRun, RunOption
     environment = {name: value for name, value in place.environment.items() if name != "GITHUB_SHA"}
     prepared = prepare_run(options, environment, place.installed)
     _check_adapters(plan, prepared)
-    if not plan.rehearsal and not plan.inputs.policy.approves_url(prepared.base_url, rehearsal=False):
-        raise RefusedError(
-            f"{prepared.base_url} is not approved by the policy, so nothing could be published",
-            where="plan: api_base_url",
-        )
     if plan.rehearsal and SANDBOX_BASE_URL not in plan.inputs.policy.approved_urls:
         raise RefusedError(
             "does not approve the sandbox, so no rehearsal could be published",

@@ -15,18 +15,18 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _BRANCH = re.compile(r"benchmark/(?P<kind>cadence|rehearsal)-(?P<sha12>[0-9a-f]{12})")
 
 
-def check_release_sha(sha: str, where: str = "--release-sha") -> str:
+def check_release_sha(sha: str) -> str:
     """The SHA as it is.
 
     Raises:
         InputError: not 40 lower-case hex digits.
     """
     if not _SHA.fullmatch(sha):
-        raise InputError("must be the full commit: 40 lower-case hex digits", where=where)
+        raise InputError("must be the full commit: 40 lower-case hex digits", where="--release-sha")
     return sha
 
 
-def check_date(text: str, where: str = "--date") -> str:
+def check_date(text: str) -> str:
     """The date as it is.
 
     Raises:
@@ -39,7 +39,7 @@ def check_date(text: str, where: str = "--date") -> str:
             pass
         else:
             return text
-    raise InputError("must be a day that exists, written YYYY-MM-DD", where=where)
+    raise InputError("must be a day that exists, written YYYY-MM-DD", where="--date")
 
 
 def check_day(date: str, today: str) -> None:

@@ -12,7 +12,6 @@ from discovercall.foundation.errors import EXIT_NO, EXIT_USAGE, DiscovercallErro
 LONGEST_WAIT_SECONDS = 60.0
 _SECONDARY = re.compile(r"secondary rate limit|abuse detection", re.IGNORECASE)
 _RULES = re.compile(r"reference update failed|rule violations?|protected branch|ruleset", re.IGNORECASE)
-_EXISTING_PULL = re.compile(r"a pull request already exists", re.IGNORECASE)
 
 
 class GitHubProblem(DiscovercallError):
@@ -52,11 +51,6 @@ class Failure:
             or self.headers.get("x-ratelimit-remaining") == "0"
             or bool(_SECONDARY.search(self.message))
         )
-
-    @property
-    def is_existing_pull(self) -> bool:
-        """Whether a pull request was refused because there is one."""
-        return self.status == 422 and bool(_EXISTING_PULL.search(self.message))
 
     @property
     def may_have_happened(self) -> bool:

@@ -94,7 +94,6 @@ def recover(github: GitHub, branch: str, inputs: Inputs, *, secrets: tuple[str, 
         plan_digest=trailers.get("Plan-Digest"),
         bundle_sha256=trailers.get("Bundle-Sha256"),
         spent=_spent(trailers),
-        repository_url=repository.url,
     )
     if facts.spent is not None:
         check_spent(results, plan, facts.spent, f"{branch}: commit message")

@@ -130,7 +130,6 @@ def propose(
         plan_digest=planned.digest,
         bundle_sha256=held.sha256,
         spent=held.spent,
-        repository_url=github.repository().url,
     )
     proposal = make_proposal(results, planned, facts, secrets=secret_values())
     _tell_pull(put(github, proposal), proposal.branch, format)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from discovercall.cli.gateway_broker import read_config, read_world
-from discovercall.foundation.errors import InputError
+from discovercall.foundation.errors import EXIT_INTERRUPTED, InputError
 
 if TYPE_CHECKING:
     from discovercall.gateway.assembly import Assembly
@@ -145,7 +145,7 @@ def _until_stopped(serving: Callable[[], None]) -> None:
     try:
         serving()
     except KeyboardInterrupt:
-        raise typer.Exit(130) from None
+        raise typer.Exit(EXIT_INTERRUPTED) from None
 
 
 @contextlib.contextmanager

@@ -12,14 +12,6 @@ from discovercall.contract.summary import score_records
 from discovercall.foundation.digests import sha256_of_json
 from discovercall.foundation.errors import RefusedError
 
-COMPONENTS = (
-    "selection_grounded_rate",
-    "inspection_grounded_rate",
-    "required_parameter_accuracy",
-    "constraint_accuracy",
-    "call_success_rate",
-    "result_nonempty_rate",
-)
 _SAME = (
     ("methodology", "the method"),
     ("tasks", "the number of tasks"),

@@ -141,7 +141,7 @@ class _Reader:
         while True:
             self._skip()
             opener = self.text[self.at : self.at + 1]
-            if opener in ("{", "[") and opener:
+            if opener in ("{", "["):
                 self.at += 1
                 child: Any = {} if opener == "{" else []
                 self._put(container, key, child)

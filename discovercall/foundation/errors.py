@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-EXIT_DONE = 0
 EXIT_NO = 1
 EXIT_USAGE = 2
 EXIT_SPEND_LIMIT = 3

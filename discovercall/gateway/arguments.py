@@ -55,11 +55,6 @@ def check_arguments(schema: Mapping[str, Any] | None, arguments: Mapping[str, An
     return sorted(problems, key=lambda problem: (problem.message, problem.field))
 
 
-def problem_messages(schema: Mapping[str, Any] | None, arguments: Mapping[str, Any]) -> list[str]:
-    """The problems as sorted text."""
-    return [problem.message for problem in check_arguments(schema, arguments)]
-
-
 def _object_problems(
     schema: Mapping[str, Any], value: Mapping[str, Any], *, prefix: str, nested: bool
 ) -> Iterator[Problem]:

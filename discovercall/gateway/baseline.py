@@ -58,7 +58,6 @@ class BaselineRanker:
         tools: the catalog.
         fusion: `bm25` or `rrf`; without cosines both order by words alone.
         cosines: the dense leg of `rrf`; None where there is no model.
-        zero_votes: let tools without a common word vote too, as the design this is measured against does.
     """
 
     def __init__(
@@ -67,12 +66,10 @@ class BaselineRanker:
         *,
         fusion: Literal["bm25", "rrf"] = "bm25",
         cosines: Callable[[str], Sequence[float]] | None = None,
-        zero_votes: bool = False,
     ) -> None:
         self.index = LexicalIndex(tools)
         self._cosines = cosines if fusion == "rrf" else None
         self._places = {tool.tool_ref: place for place, tool in enumerate(self.index.tools)}
-        self._zero_votes = zero_votes
 
     def rank(self, query: str, *, limit: int | None = None) -> Ranking:
         """All tools by fused score, or the best `limit` of them."""
@@ -86,7 +83,7 @@ class BaselineRanker:
                 degraded = type(error).__name__
         votes = dict.fromkeys(self._places, 0.0)
         for rank, entry in enumerate(lexical, 1):
-            if entry.score > 0 or self._zero_votes or not len(cosines):
+            if entry.score > 0 or not len(cosines):
                 votes[entry.tool.tool_ref] += 1 / (K + rank)
         if len(cosines):
             nearest = sorted(self._places.items(), key=lambda item: (-round(cosines[item[1]], 9), item[1]))

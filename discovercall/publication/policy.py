@@ -9,9 +9,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from discovercall.contract.plan import LANES, SANDBOX_BASE_URL
+from discovercall.contract.plan import SANDBOX_BASE_URL
 from discovercall.foundation.base_url import is_loopback, normalize_base_url
 from discovercall.foundation.ecmascript import SAFE_PATTERN, is_safe, lower, strictly_equal
 from discovercall.foundation.errors import InputError
@@ -20,7 +20,6 @@ from discovercall.foundation.models import NotBlank, check, refuse
 from discovercall.publication.fields import OpenModel, SchemaOne, StrictModel, ToolId, checked
 
 LEGACY_LANE = "model"
-PUBLIC_LANES = (*LANES, LEGACY_LANE)
 PROTECTED_FIELDS = (
     "execution_id",
     "search_id",
@@ -185,8 +184,6 @@ class PolicyV1(OpenModel):
 
 class PolicyV2(StrictModel):
     """Version 2: keyed digests, a scan of every public string, and public usage and durations."""
-
-    model_config = ConfigDict(strict=True, extra="forbid")
 
     schema_version: SchemaTwo
     policy_id: PolicyId

@@ -21,9 +21,6 @@ RateOrNull = Annotated[
     Rate | None, WithJsonSchema({"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"type": "null"}]})
 ]
 Interval = Annotated[list[Rate], Field(min_length=2, max_length=2)]
-FailureStage = Literal[
-    "discover", "select", "inspect", "parameterize", "api", "adapter", "call", "result", "unknown"
-]
 Positive = Annotated[Count, Field(json_schema_extra={"minimum": 1})]
 
 

@@ -54,16 +54,16 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterab
     return [f"| {' | '.join(cells)} |" for cells in (header, rule, *rows)]
 
 
-def cut(text: str, limit: int = BODY_LIMIT) -> str:
+def cut(text: str) -> str:
     """The text, or what fits of it up to a line end with a note; an opened block is closed."""
-    if len(text) <= limit:
+    if len(text) <= BODY_LIMIT:
         return text
-    kept = text[: limit - len(_CUT) - len("\n```")].rsplit("\n", 1)[0]
+    kept = text[: BODY_LIMIT - len(_CUT) - len("\n```")].rsplit("\n", 1)[0]
     fences = sum(line.startswith("```") for line in kept.splitlines())
     return kept + ("\n```" if fences % 2 else "") + _CUT
 
 
-def one_line(text: str, limit: int = TITLE_LIMIT) -> str:
+def one_line(text: str) -> str:
     """A title: one line, not too long."""
     flat = " ".join(text.split())
-    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+    return flat if len(flat) <= TITLE_LIMIT else flat[: TITLE_LIMIT - 1] + "…"

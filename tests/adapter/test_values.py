@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from discovercall.adapter.definitions import Definition, UnsupportedParameterSchema, tool_definitions
 from discovercall.adapter.schema import one_of_groups, parameter_response_schema
-from discovercall.adapter.values import check_parameters, strip_top_level_nulls, values_fit
+from discovercall.adapter.values import check_parameters, strip_top_level_nulls
 
 TOOL = {
     "params": [
@@ -56,7 +56,7 @@ TOOL = {
 )
 def test_what_fits(extra):
     assert check_parameters({"city": "London", **extra}, TOOL) is None
-    assert values_fit({"city": "  ", **extra}, TOOL)
+    assert check_parameters({"city": "  ", **extra}, TOOL) is None
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,6 @@ def test_what_does_not_fit_names_the_place_and_not_the_value(extra, where):
     problem = check_parameters({"city": "London", **extra}, TOOL)
     assert problem is not None
     assert re.match(rf"parameters\.{where}: ", problem)
-    assert not values_fit({"city": "London", **extra}, TOOL)
 
 
 def test_missing_required_parameter():
@@ -109,15 +108,15 @@ def test_missing_required_parameter():
 
 def test_required_enum_with_null_still_needs_a_value():
     tool = {"params": [{"name": "a", "type": "string", "required": True, "enum": ["x", "", None]}]}
-    assert values_fit({"a": "x"}, tool)
-    assert not values_fit({"a": None}, tool)
-    assert not values_fit({"a": ""}, tool)
+    assert check_parameters({"a": "x"}, tool) is None
+    assert check_parameters({"a": None}, tool) is not None
+    assert check_parameters({"a": ""}, tool) is not None
 
 
 def test_one_of_group_needs_a_supplied_member():
     params = [{"name": name, "type": "string", "required": False} for name in "abc"]
     tool = {"params": params, "one_of_required": [["a", "b"], ["c"]]}
-    assert values_fit({"b": "x", "c": "y"}, tool)
+    assert check_parameters({"b": "x", "c": "y"}, tool) is None
     for parameters in ({"a": "x"}, {"c": "y"}, {"a": "", "c": "y"}, {"a": None, "c": "y"}, {}):
         assert "one of" in str(check_parameters(parameters, tool))
 
@@ -128,8 +127,8 @@ def test_false_and_zero_are_supplied():
         {"name": "b", "type": "int", "required": False},
     ]
     tool = {"params": params, "one_of_required": ["a", "b"]}
-    assert values_fit({"a": False}, tool)
-    assert values_fit({"b": 0}, tool)
+    assert check_parameters({"a": False}, tool) is None
+    assert check_parameters({"b": 0}, tool) is None
 
 
 def test_only_top_level_nulls_are_stripped():
@@ -254,7 +253,7 @@ def test_values_that_fit_are_accepted_by_the_schema(tool, data):
     schema, definitions = derived(tool)
     parameters = data.draw(st.fixed_dictionaries({name: fitting(d) for name, d in definitions}))
     validator = jsonschema.Draft202012Validator(schema)
-    if values_fit(parameters, tool):
+    if check_parameters(parameters, tool) is None:
         assert validator.is_valid({"parameters": complete(parameters, definitions)})
 
 
@@ -267,10 +266,10 @@ def test_what_the_schema_refuses_does_not_fit(tool, data):
     try:
         whole = complete(parameters, definitions)
     except (AttributeError, TypeError):  # a container of the wrong kind
-        assert not values_fit(parameters, tool)
+        assert check_parameters(parameters, tool) is not None
         return
     if not jsonschema.Draft202012Validator(schema).is_valid({"parameters": whole}):
-        assert not values_fit(parameters, tool)
+        assert check_parameters(parameters, tool) is not None
 
 
 @RELAXED

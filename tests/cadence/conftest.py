@@ -211,6 +211,5 @@ def proposal(measured: Path, plan: CadencePlan) -> Proposal:
     bundle = read_bundle(measured / "bundle")
     facts = RunFacts(
         plan.release_sha, plan.date, "v99", plan.branch, plan.digest, bundle.sha256, bundle.spent,
-        "https://github.com/acme/benchmark",
     )  # fmt: skip
     return make_proposal(results_of_bundle(bundle, plan), plan, facts, secrets=())

@@ -27,7 +27,6 @@ def report(measured: Path, plan: CadencePlan) -> dict[str, Any]:
     bundle = read_bundle(measured / "bundle")
     facts = RunFacts(
         plan.release_sha, plan.date, "v99", plan.branch, plan.digest, bundle.sha256, bundle.spent,
-        "https://github.com/acme/benchmark",
     )  # fmt: skip
     return release_report(results_of_bundle(bundle, plan), plan.inputs, facts)
 

@@ -49,17 +49,15 @@ def test_how_long_to_wait(status: int | None, headers: dict[str, str], message: 
 
 
 @pytest.mark.parametrize(
-    ("status", "message", "existing"),
+    ("status", "message"),
     [
-        (422, "Validation Failed A pull request already exists for acme:x.", True),
-        (422, "Validation Failed", False),
-        (404, "A pull request already exists", False),
+        (422, "Validation Failed A pull request already exists for acme:x."),
+        (422, "Validation Failed"),
+        (404, "A pull request already exists"),
     ],
 )
-def test_a_pull_request_that_exists(status: int, message: str, existing: bool) -> None:
-    failure = Failure(status, message, {})
-    assert failure.is_existing_pull is existing
-    assert not failure.is_transient
+def test_a_pull_request_that_exists_is_no_passing_trouble(status: int, message: str) -> None:
+    assert not Failure(status, message, {}).is_transient
 
 
 def test_a_short_summary_is_whole_and_a_long_one_is_cut() -> None:

@@ -64,7 +64,6 @@ def proposal(files: dict[str, bytes], real: CadencePlan) -> Proposal:
     check_provenance(results, real)
     facts = RunFacts(
         real.release_sha, real.date, "v99", real.branch, real.digest, "b" * 64, Spent(1, 0, 12, 7.5),
-        "https://github.com/acme/benchmark",
     )  # fmt: skip
     return make_proposal(results, real, facts, secrets=())
 

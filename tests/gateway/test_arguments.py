@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from discovercall.gateway.arguments import check_arguments, problem_messages
+from discovercall.gateway.arguments import check_arguments
 
 SCHEMA = {
     "type": "object",
@@ -40,13 +40,13 @@ def test_valid_arguments():
         "odd": [1],
         "undeclared": None,
     }
-    assert problem_messages(SCHEMA, good) == []
-    assert problem_messages(None, {"anything": 1}) == []
+    assert check_arguments(SCHEMA, good) == []
+    assert check_arguments(None, {"anything": 1}) == []
 
 
 def test_all_problems_are_reported_sorted():
     bad = {"count": 3.5, "ratio": True, "flag": 1, "mode": "medium", "tags": "a", "filter": {"day": 1}}
-    messages = problem_messages(SCHEMA, bad)
+    messages = [problem.message for problem in check_arguments(SCHEMA, bad)]
     assert messages == sorted(messages)
     assert sorted(rules(bad)) == [
         ("count", "type"),
@@ -86,7 +86,7 @@ def test_one_of_required():
 
 
 def test_messages_stay_short():
-    message = problem_messages(SCHEMA, {"name": "x", "mode": "m" * 5000})[0]
+    message = check_arguments(SCHEMA, {"name": "x", "mode": "m" * 5000})[0].message
     assert len(message) < 300
 
 

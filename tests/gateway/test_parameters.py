@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from discovercall.gateway.arguments import problem_messages
+from discovercall.gateway.arguments import check_arguments
 from discovercall.gateway.parameters import derive_params, example_arguments, one_of_required
 
 
@@ -98,4 +98,4 @@ def test_examples_are_valid(properties, data):
     schema = {"type": "object", "properties": properties, "required": required}
     if len(names) > 1:
         schema["anyOf"] = [{"required": [name]} for name in names[:2]]
-    assert problem_messages(schema, example_arguments(schema)) == []
+    assert check_arguments(schema, example_arguments(schema)) == []

@@ -10,7 +10,7 @@ import pytest
 from jsonschema.validators import validator_for
 
 from discovercall.adapter.schema import UnsupportedParameterSchema, parameter_response_schema
-from discovercall.gateway.arguments import problem_messages
+from discovercall.gateway.arguments import check_arguments
 from discovercall.gateway.assembly import assemble, load_encoder
 from discovercall.gateway.baseline import BaselineRanker
 from discovercall.gateway.discovery import DiscoveryRanker
@@ -183,7 +183,7 @@ def test_what_strict_schemas_let_through_the_tools_accept(everything_there_is):
         for _ in range(20):
             arguments = without_nulls(value_for(compiled, source), tool.input_schema)
             assert not [e for e in judge.iter_errors(arguments) if e.validator != "minLength"], tool.tool_ref
-            assert problem_messages(tool.input_schema, arguments) == []
+            assert check_arguments(tool.input_schema, arguments) == []
 
 
 @pytest.mark.part("semantic search over MCP servers")

@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 
 from discovercall.adapter.schema import one_of_groups, parameter_response_schema
 from discovercall.adapter.values import check_parameters
-from discovercall.gateway.arguments import problem_messages
+from discovercall.gateway.arguments import check_arguments
 from discovercall.gateway.capability_api import lean_view
 from discovercall.gateway.catalog import default_world_path, load_world, properties_of, split_tool_ref
 from discovercall.gateway.lexical import LexicalIndex
@@ -56,7 +56,7 @@ def test_candidates_are_listed_and_take_the_reference_parameters(task):
         assert tool.tool_ref in refs
         assert tool.callable_now
         assert split_tool_ref(tool.tool_ref) == (tool.server_id, tool.name)
-        assert problem_messages(tool.input_schema, candidate["parameters"]) == []
+        assert check_arguments(tool.input_schema, candidate["parameters"]) == []
         assert check_parameters(candidate["parameters"], lean_view(tool)) is None
         for constraint in task["constraints"]:
             aliases = {*constraint["aliases"], *constraint.get("composite_aliases", [])}
@@ -77,7 +77,7 @@ def test_first_result_without_arguments_fails():
     for task in TASKS:
         first = listed(task, 1)[0]
         # No parameter means no constrained value, so nothing here could be a strict success anyhow.
-        passed += not problem_messages(first.input_schema, {})
+        passed += not check_arguments(first.input_schema, {})
     assert passed / len(TASKS) < 0.2
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from discovercall.gateway.arguments import problem_messages
+from discovercall.gateway.arguments import check_arguments
 from discovercall.gateway.catalog import Tool
 from discovercall.gateway.downstream import CallRefusedError, DownstreamResult
 
@@ -42,8 +42,8 @@ class _Session:
     def call(self, name: str, arguments: Mapping[str, Any]) -> DownstreamResult:
         ref = f"{self._server_id}.{name}"
         self._downstream.calls.append((ref, dict(arguments)))
-        problems = problem_messages(self._downstream.live[ref], arguments)
+        problems = check_arguments(self._downstream.live[ref], arguments)
         if problems:
-            raise CallRefusedError("; ".join(problems))
+            raise CallRefusedError("; ".join(problem.message for problem in problems))
         answer = self._downstream.answers.get(ref)
         return answer(arguments) if answer else DownstreamResult(text=(f"{name} done",))
