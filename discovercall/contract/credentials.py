@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import stat
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 from discovercall.capability.authorization import validate_api_key
 from discovercall.foundation.errors import InputError
+from discovercall.foundation.files import ExposedFile, read_private
 
 API_KEY_VARIABLE = "QVERIS_API_KEY"
 _MAX_KEY_BYTES = 16_384
@@ -32,7 +32,11 @@ def read_api_key(key_file: str | None, environment: Mapping[str, str]) -> str:
             )
         return validate_api_key(text)
     try:
-        data = _read_standard_input() if key_file == "-" else _read_private(key_file)
+        data = _read_standard_input() if key_file == "-" else read_private(Path(key_file), _MAX_KEY_BYTES)
+    except ExposedFile:
+        raise InputError(
+            f"{key_file} can be read by others", where="--api-key-file", fix=f"chmod 600 {key_file}"
+        ) from None
     except OSError as error:
         raise InputError(f"{key_file} cannot be read ({error.strerror})", where="--api-key-file") from None
     try:
@@ -45,11 +49,3 @@ def _read_standard_input() -> bytes:
     if sys.stdin is None:
         raise InputError("standard input is closed", where="--api-key-file")
     return sys.stdin.buffer.read(_MAX_KEY_BYTES)
-
-
-def _read_private(path: str) -> bytes:
-    with open(path, "rb") as stream:
-        status = os.fstat(stream.fileno())
-        if stat.S_ISREG(status.st_mode) and status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-            raise InputError(f"{path} can be read by others", where="--api-key-file", fix=f"chmod 600 {path}")
-        return stream.read(_MAX_KEY_BYTES)

@@ -60,6 +60,28 @@ def read_input(path: Path, limit: int = INPUT_LIMIT) -> bytes:
     return data
 
 
+class ExposedFile(Exception):
+    """Others than its owner can get at a file that holds a secret."""
+
+
+def read_private(path: Path, limit: int) -> bytes:
+    """Read a secret from a file that only its owner can get at, or from a pipe.
+
+    Args:
+        path: the file.
+        limit: most bytes that are read.
+
+    Raises:
+        OSError: it can't be read.
+        ExposedFile: others can get at it.
+    """
+    with path.open("rb") as stream:
+        found = os.fstat(stream.fileno())
+        if stat.S_ISREG(found.st_mode) and found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+            raise ExposedFile
+        return stream.read(limit)
+
+
 def _is_given_pipe(path: Path, descriptor: int, found: os.stat_result) -> bool:
     if not str(path).startswith(_PIPES):
         return False

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import secrets
-import stat
 from pathlib import Path
 
 from discovercall.foundation.errors import InputError
+from discovercall.foundation.files import ExposedFile, read_private
 
 _KEY_BYTES = 24
+_MAX_KEY_BYTES = 65_536
 
 
 def new_key() -> str:
@@ -24,11 +25,9 @@ def read_key(path: Path) -> str:
         InputError: it can't be read, others may read it, or it holds no key that a header can carry.
     """
     try:
-        with path.open("rb") as stream:
-            status = os.fstat(stream.fileno())
-            if stat.S_ISREG(status.st_mode) and status.st_mode & 0o077:
-                raise InputError("others can read it", where=str(path), fix=f"chmod 600 {path}")
-            key = stream.read(65_536).strip()
+        key = read_private(path, _MAX_KEY_BYTES).strip()
+    except ExposedFile:
+        raise InputError("others can read it", where=str(path), fix=f"chmod 600 {path}") from None
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror or error})", where=str(path)) from None
     if not key or not all(0x21 <= byte <= 0x7E for byte in key):
