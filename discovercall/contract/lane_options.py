@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -19,8 +18,8 @@ from discovercall.contract.plan import LANES, Lane
 from discovercall.foundation.digests import sha256_hex, sha256_of_json
 from discovercall.foundation.ecmascript import is_safe
 from discovercall.foundation.errors import InputError
-from discovercall.foundation.jsonl import read_text
 from discovercall.foundation.models import NotBlank, check
+from discovercall.foundation.toml_file import read_toml
 
 UNREPORTED = "unreported"
 _LARGEST_PROGRAM = 64 * 2**20
@@ -88,15 +87,8 @@ def read_lanes(path: Path, out: Path) -> list[LaneOptions]:
     Raises:
         InputError: names the file and the field.
     """
-    text, _ = read_text(path)
-    try:
-        content: Any = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"not valid TOML ({error})", where=str(path)) from None
-    except RecursionError:
-        raise InputError("nested too deeply", where=str(path)) from None
     lanes: list[LaneOptions] = []
-    for index, table in enumerate(check(_LaneFile, content, str(path)).lane):
+    for index, table in enumerate(check(_LaneFile, read_toml(path), str(path)).lane):
         where = f"{path}: lane[{index}]"
         name = table.output or f"{table.name}.jsonl"
         if not is_safe(name, 200) or Path(name).name != name or name in (".", ".."):

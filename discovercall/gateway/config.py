@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from discovercall.foundation.base_url import is_loopback
 from discovercall.foundation.errors import InputError
-from discovercall.foundation.jsonl import read_text
 from discovercall.foundation.models import NotBlank, check
+from discovercall.foundation.toml_file import read_toml
 from discovercall.gateway.settings import BrokerSettings, Fusion
 
 SemanticMode = Literal["auto", "off", "require"]
@@ -142,14 +141,7 @@ def load_config(path: Path, environment: Mapping[str, str]) -> GatewayConfig:
     Raises:
         InputError: names the file, the field and what is right.
     """
-    text, _ = read_text(path)
-    try:
-        value = tomllib.loads(text.removeprefix("\ufeff"))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"not valid TOML ({error})", where=str(path)) from None
-    except RecursionError:
-        raise InputError("nested too deeply", where=str(path)) from None
-    file = check(_File, value, str(path))
+    file = check(_File, read_toml(path), str(path))
     folder = path.resolve().parent
     servers = tuple(
         _server(server_id, entry, folder, environment, f"{path}: servers.{server_id}")

@@ -157,6 +157,12 @@ def test_wrong_lane_files_are_refused_before_anything_is_sent(
     assert list((bench.folder / "out").iterdir()) == []
 
 
+def test_a_lane_file_may_begin_with_a_byte_order_mark(bench: Bench, three: Path) -> None:
+    three.write_bytes("\ufeff".encode() + three.read_bytes())
+    done = run_lanes(bench, three, trials=1)
+    assert done.code == 0, done
+
+
 def test_flags_of_one_lane_and_a_lane_file_exclude_each_other(bench: Bench, three: Path) -> None:
     assert_refused(run_lanes(bench, three, model="m"), "--model: is said in the lane file")
     assert_refused(run_lanes(bench, three, out=None), "--out: names the folder of the outputs")
