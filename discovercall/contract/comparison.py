@@ -42,9 +42,10 @@ def compare_runs(
         task_set_sha256: its digest.
 
     Returns:
-        `gap` (rates; with `interval_95`, `p_value`, `tasks` better/equal/worse by id, `smallest_detectable`,
-        `tasks_needed_for_5_points`), `models` (both summary entries with their headline intervals) and
-        `comparability`.
+        `schema_version`; `a` and `b`, the names of the sides; `models`, both summary entries with their
+        headline intervals as `headline_95`; `gap`, in rates: `points` with `interval_95` and `p_value`,
+        `differing_tasks` of at least `differing_tasks_needed`, the tasks `better`, `equal` and `worse` by id,
+        `smallest_detectable` and `tasks_needed_for_5_points`; and `comparability`, see `comparability`.
 
     Raises:
         InputError: records that can't be scored.
@@ -126,9 +127,9 @@ def comparability(a: Sequence[Mapping[str, Any]], b: Sequence[Mapping[str, Any]]
         b: records of the other.
 
     Returns:
-        `same_discovery` (None where a record doesn't say what discovery listed), `differing_trials` of
-        `trials`, `differing_tasks`, and `mean_overlap` (Jaccard index
-        of the differing lists, 0 to 1; None where a list isn't known).
+        `same_discovery` (None where a record doesn't say what discovery listed), `unknown_trials`, of which
+        that is so, and `differing_trials`, both of `trials`; `differing_tasks`; and `mean_overlap` (Jaccard
+        index of the differing lists, 0 to 1; None where a list isn't known).
     """
     lists_b = {_trial(record): record for record in b}
     differing: list[str] = []

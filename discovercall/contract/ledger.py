@@ -30,6 +30,8 @@ class Ledger:
         prices: what calls cost or were to cost, in credits, where that is known.
         dearest: the highest of all these amounts, also of those that another took the place of.
         observations: revision headers, in order of appearance.
+        chain: the chain value of the last line, to which a resumed run adds its lines.
+        end: bytes up to the end of the last whole line; what follows was cut off while it was written.
     """
 
     plan: dict[str, Any]
