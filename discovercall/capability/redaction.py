@@ -2,43 +2,43 @@
 
 from __future__ import annotations
 
-import base64
-import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import unquote
 
-from discovercall.foundation.redaction import MASK, Redactor
-
-_SHORTEST_ENCODED = 8
-"""Shorter keys, encoded, occur by chance."""
+from discovercall.foundation.redaction import MASK, Redactor, with_encoded
 
 
 class KeyRedaction:
-    """Replaces the API key in parsed answers. Very short keys are left, as `Redactor` does.
+    """Replaces the API key in parsed answers, plain or encoded. Very short keys are left, as `Redactor` does.
 
     Args:
         key: the key.
     """
 
     def __init__(self, key: str) -> None:
-        self._bytes = key.encode()
-        self._redact = Redactor([key])
-        self._key = key if len(key) >= _SHORTEST_ENCODED else None
+        self._forms = tuple(dict.fromkeys(with_encoded([key])))
+        self._bytes = tuple(form.encode() for form in self._forms)
+        self._plain = Redactor([key])
+        self._redact = Redactor(self._forms)
 
     def may_be_in(self, body: bytes) -> bool:
-        """Whether a JSON document can hold the key: as it is, or with characters escaped."""
-        return self._bytes in body or b"\\" in body
+        """Whether a JSON document can hold the key: as it is, encoded, or with characters escaped."""
+        return b"\\" in body or any(form in body for form in self._bytes)
 
     def text_or_none(self, text: str | None) -> str | None:
-        """A text without the key; one that holds it in base64, hex or URL-encoded is masked whole."""
+        """A text without the key; one that holds it encoded is masked whole."""
         if text is None:
             return None
-        shown = self._redact(text)
-        return MASK if self._key is not None and _holds_encoded(shown, self._key) else shown
+        shown = self._plain(text)
+        decoded = unquote(shown)
+        return shown if self._redact(decoded) == decoded else MASK
 
     def value(self, value: Any) -> Any:
         """A JSON value without the key in its strings and object keys, of any depth; changed in place."""
+        text = "\n".join(_texts(value))
+        if not any(form in text for form in self._forms):  # of a large answer faster than string by string
+            return value
         holder = [value]
         open_containers: list[Any] = [holder]
         while open_containers:
@@ -64,18 +64,16 @@ class KeyRedaction:
             fields.update(renamed)
 
 
-def _holds_encoded(text: str, key: str) -> bool:
-    plain = unquote(text)
-    dense = plain.replace("-", "+").replace("_", "/")
-    data = key.encode()
-    return (
-        key in plain
-        or data.hex() in plain.lower()
-        or any(_base64_inside(data, offset) in dense for offset in range(3))
-    )
-
-
-def _base64_inside(data: bytes, offset: int) -> str:
-    """The characters of base64 that some bytes alone decide, `offset` bytes (0 to 2) coming before them."""
-    encoded = base64.b64encode(bytes(offset) + data).decode().rstrip("=")
-    return encoded[math.ceil(offset * 4 / 3) : (offset + len(data)) * 4 // 3]
+def _texts(value: Any) -> Iterator[str]:
+    """The strings and object keys of a JSON value, of any depth."""
+    open_containers: list[Any] = [[value]]
+    while open_containers:
+        container = open_containers.pop()
+        if isinstance(container, dict):
+            yield from container
+            container = container.values()
+        for item in container:
+            if isinstance(item, str):
+                yield item
+            elif isinstance(item, list | dict):
+                open_containers.append(item)

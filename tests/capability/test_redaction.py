@@ -160,6 +160,36 @@ def test_a_revision_that_holds_the_key_encoded_is_masked(
         assert redact(f"v1-{encode(before + key[1:] + after)}") != MASK
 
 
+@pytest.mark.parametrize(
+    "encode",
+    [
+        lambda text: base64.b64encode(text.encode()).decode(),
+        lambda text: base64.urlsafe_b64encode(text.encode()).decode().rstrip("="),
+        lambda text: text.encode().hex(),
+        lambda text: quote(text, safe=""),
+        lambda text: json.dumps(text),
+    ],
+    ids=["base64", "url-safe base64", "hex", "percent", "json"],
+)
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_a_value_that_holds_the_key_encoded_is_masked(encode: Callable[[str], str], ascii_only: bool) -> None:
+    for key in (SECRET, "k?~>ÿ-secret~>?"):
+        redaction = KeyRedaction(key)
+        shown = encode(f"of {key} all")
+        sent = {"results": [{"a": key, shown: [shown, {"b": f"é {shown}"}], "c": encode(key[1:]), "n": 1}]}
+        body = json.dumps(sent, ensure_ascii=ascii_only)
+        assert redaction.may_be_in(body.encode())
+        (found,) = redaction.value(json.loads(body))["results"]
+        name = list(found)[1]
+        assert (found["a"], found["c"], found["n"]) == (MASK, encode(key[1:]), 1)
+        for text in (name, found[name][0], found[name][1]["b"].removeprefix("é ")):
+            before, mask, after = text.partition(MASK)
+            assert mask == MASK
+            assert (shown[: len(before)], shown[len(shown) - len(after) :]) == (before, after)
+            # Of base64, a character on either side belongs to both.
+            assert len(before + after) <= len(encode("of ") + encode(" all")) + 2
+
+
 def test_ordinary_revisions_and_short_keys_are_left() -> None:
     for text in ("2026-05-01", "a" * 64, "v1.2.3+build.5", "100%", "dGVzdA=="):
         assert KeyRedaction(SECRET).text_or_none(text) == text
