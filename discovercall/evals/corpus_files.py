@@ -18,6 +18,7 @@ from discovercall.foundation.digests import sha256_hex, sha256_of_json
 from discovercall.foundation.ecmascript import is_blank
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.json_file import parse_json
+from discovercall.foundation.models import unknown_field
 from discovercall.gateway.bank import Bank, default_bank, load_bank
 
 HOLDOUT = "holdout-"
@@ -145,9 +146,10 @@ class Reader:
         if not isinstance(value, dict):
             self._note("must be an object", path)
             return []
-        unknown = sorted(value.keys() - {"version", "_note", member})
+        known = ("version", "_note", member)
+        unknown = sorted(value.keys() - set(known))
         if unknown:
-            self._note(f"{unknown[0]}: unknown member", path, f"known are version, _note, {member}")
+            self.problems.append(unknown_field(unknown[:1], known, str(path)))
         version = value.get("version")
         if version != SUPPORTED_VERSION or isinstance(version, bool):
             self._note(f"version: {version!r} is not supported", path, f"use {SUPPORTED_VERSION}")

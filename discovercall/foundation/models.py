@@ -85,16 +85,22 @@ def check(model: type[ModelT], value: Any, where: str) -> ModelT:
         first = error.errors(include_url=False, include_input=False)[0]
         location = first["loc"]
         if first["type"] == "extra_forbidden":
-            raise _unknown_field(model, location, where) from None
+            raise unknown_field(location, _fields(model, location[:-1]), where) from None
         at = field_path(location)
         said = "must be a JSON object" if first["type"] in _NO_OBJECT else first["msg"]
         message = _SUBJECT.sub("", said, count=1).replace(" after validation", "")
         raise InputError(message[:1].lower() + message[1:], where=f"{where}: {at}" if at else where) from None
 
 
-def _unknown_field(model: type[BaseModel], location: Sequence[str | int], where: str) -> InputError:
+def unknown_field(location: Sequence[str | int], known: Sequence[str], where: str) -> InputError:
+    """The error of a field that nobody knows, with the one that it may be meant for, or all.
+
+    Args:
+        location: of the field, as in a pydantic error.
+        known: names of the fields that can stand there.
+        where: file and line, or another name of the value.
+    """
     name = str(location[-1])
-    known = _fields(model, location[:-1])
     fix = f"known are {', '.join(known)}" if known else None
     if meant := difflib.get_close_matches(name, known, cutoff=0.75):
         fix = f"did you mean {' or '.join(meant)}?"

@@ -108,9 +108,6 @@ def parse_faults(value: Any, *, where: str) -> tuple[Fault, ...]:
 
 
 def _fault(entry: Any, where: str) -> Fault:
-    _known_members(entry, _FaultFile, where)
-    if isinstance(entry, dict):
-        _known_members(entry.get("do"), _DoFile, f"{where}: do")
     checked = check(_FaultFile, entry, where)
     on: tuple[Operation, ...]
     if isinstance(checked.on, list):
@@ -118,15 +115,6 @@ def _fault(entry: Any, where: str) -> Fault:
     else:
         on = OPERATIONS if checked.on == "*" else (checked.on,)
     return Fault(Effect(**checked.do.model_dump()), on, checked.match, checked.times)
-
-
-def _known_members(entry: Any, model: type[BaseModel], where: str) -> None:
-    if not isinstance(entry, dict):
-        return
-    for name in entry:
-        if name not in model.model_fields:
-            known = ", ".join(model.model_fields)
-            raise InputError(f"unknown member {name}", where=where, fix=f"expected among {known}")
 
 
 class FaultPlan:

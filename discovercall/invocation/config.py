@@ -16,7 +16,7 @@ from discovercall.foundation.ecmascript import is_safe, trim
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.json_file import read_json
 from discovercall.foundation.jsonl import read_text
-from discovercall.foundation.models import NotBlank, check, unique
+from discovercall.foundation.models import NotBlank, check, unique, unknown_field
 from discovercall.invocation.cases import CASE_NAMES
 from discovercall.invocation.redaction import SecretRedactor
 from discovercall.invocation.runtime.modes import ModeName
@@ -125,10 +125,9 @@ def _read(path: Path) -> ConfigFile:
         known = ConfigFile.model_fields
         unknown = [name for name in value if name not in known]
         if unknown:
+            error = unknown_field([redact.short(unknown[0])], list(known), str(path))
             raise InputError(
-                f"unknown field {redact.short(unknown[0])}",
-                where=str(path),
-                fix=f"known are {', '.join(known)}; a key goes into {KEY_VARIABLE}",
+                error.what, where=error.where, fix=f"{error.fix} (a key goes into {KEY_VARIABLE})"
             )
     return check(ConfigFile, value, str(path))
 

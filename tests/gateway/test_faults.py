@@ -13,8 +13,8 @@ from discovercall.gateway.faults import Effect, Fault, FaultPlan, load_faults, p
     [
         ({}, ["list"]),
         ([1], ["faults[0]"]),
-        ([{"do": {"reset": True}, "when": 1}], ["faults[0]", "unknown member when", "on, match, times, do"]),
-        ([{"do": {"explode": True}}], ["faults[0]: do", "unknown member explode", "body_hang_s"]),
+        ([{"do": {"reset": True}, "when": 1}], ["faults[0]: when: unknown field", "on, match, times, do"]),
+        ([{"do": {"explode": True}}], ["faults[0]: do.explode: unknown field", "body_hang_s"]),
         ([{"on": "search"}], ["faults[0]", "do"]),
         ([{"on": "call", "do": {"reset": True}}], ["faults[0]", "on"]),
         ([{"do": {}}], ["faults[0]", "do", "at least one of"]),
