@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from discovercall.foundation.errors import EXIT_NO, EXIT_USAGE, DiscovercallError
+from discovercall.foundation.retry_after import http_date, retry_after_s
 
 LONGEST_WAIT_SECONDS = 60.0
+_LONGEST_TOLD_SECONDS = 3600.0
 _SECONDARY = re.compile(r"secondary rate limit|abuse detection", re.IGNORECASE)
 _RULES = re.compile(r"reference update failed|rule violations?|protected branch|ruleset", re.IGNORECASE)
 
@@ -64,13 +66,19 @@ class Failure:
             now: seconds since the epoch.
             otherwise: where it names no time.
         """
-        asked = self.headers.get("retry-after", "")
-        if asked.isascii() and asked.isdigit():
-            return float(asked)
+        asked = retry_after_s(self.headers.get("retry-after"), now)
+        if asked is not None:
+            return asked
         reset = self.headers.get("x-ratelimit-reset", "")
         if self.headers.get("x-ratelimit-remaining") == "0" and reset.isascii() and reset.isdigit():
             return max(0.0, float(reset) - now)
         return LONGEST_WAIT_SECONDS if self.is_rate_limit else otherwise
+
+    @property
+    def seconds_told(self) -> float:
+        """How long a person is told to wait, by the clock of the answer itself; an hour at the most."""
+        now = http_date(self.headers.get("date", ""), 0.0) or 0.0
+        return min(self.seconds_to_wait(now, LONGEST_WAIT_SECONDS), _LONGEST_TOLD_SECONDS)
 
 
 class GitHubError(Exception):
@@ -195,7 +203,7 @@ def explain_write(failure: Failure, *, doing: str, permission: str, branch: str)
     """
     says = failure.message
     if failure.is_rate_limit:
-        return rate_limited(doing, min(failure.seconds_to_wait(0.0, 60.0), 3600.0))
+        return rate_limited(doing, failure.seconds_told)
     if failure.status == 422 and "already exists" in says:
         return ref_exists(branch)
     if failure.status in (403, 409, 422) and _RULES.search(says):

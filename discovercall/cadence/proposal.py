@@ -260,11 +260,8 @@ def open_pull(github: GitHub, repository: RepositoryFacts, proposal: Proposal) -
 def _refused_pull(failure: Failure, repository: RepositoryFacts, branch: str) -> Exception:
     says = failure.message
     if failure.is_rate_limit:
-        problem = rate_limited(
-            f"open the pull request; the branch {branch} is an orphan until then",
-            min(failure.seconds_to_wait(0.0, 60.0), 3600.0),
-        )
-        return problem
+        doing = f"open the pull request; the branch {branch} is an orphan until then"
+        return rate_limited(doing, failure.seconds_told)
     if failure.status == 403 and "not permitted to create" in says:
         compare = f"{repository.url}/compare/{repository.default_branch}...{branch}"
         return actions_may_not_open_pulls(branch, compare)

@@ -9,8 +9,10 @@ import pytest
 
 from discovercall.cadence.bundle import MANIFEST, read_bundle
 from discovercall.cadence.outputs import append, summary_text
-from discovercall.cadence.problems import LONGEST_WAIT_SECONDS, Failure, text_of
+from discovercall.cadence.problems import LONGEST_WAIT_SECONDS, Failure, explain_write, text_of
 from discovercall.foundation.errors import DiscovercallError, InputError
+
+NOON = "Tue, 01 Dec 2026 12:00:00 GMT"
 
 
 @pytest.mark.parametrize(
@@ -31,6 +33,7 @@ def test_all_texts_of_an_error_are_one_line(body: Any, text: str) -> None:
     ("status", "headers", "message", "seconds"),
     [
         (429, {"retry-after": "7"}, "", 7.0),
+        (429, {"retry-after": "Thu, 01 Jan 1970 00:17:07 GMT"}, "", 27.0),
         (403, {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1030"}, "", 30.0),
         (403, {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "900"}, "", 0.0),
         (403, {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "soon"}, "", LONGEST_WAIT_SECONDS),
@@ -46,6 +49,24 @@ def test_how_long_to_wait(status: int | None, headers: dict[str, str], message: 
     assert failure.is_transient
     assert failure.is_rate_limit == (status in (403, 429))
     assert failure.may_have_happened == (status in (None, 502))
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "7"}, 7.0),
+        ({"retry-after": "7200"}, 3600.0),
+        ({"date": NOON, "retry-after": "Tue, 01 Dec 2026 12:02:00 GMT"}, 120.0),
+        ({"date": NOON, "x-ratelimit-remaining": "0", "x-ratelimit-reset": "1796126430"}, 30.0),
+        ({"retry-after": "Tue, 01 Dec 2026 12:02:00 GMT"}, 3600.0),
+        ({}, LONGEST_WAIT_SECONDS),
+    ],
+)
+def test_how_long_a_person_is_told_to_wait(headers: dict[str, str], seconds: float) -> None:
+    failure = Failure(429, "slow down", headers)
+    assert failure.seconds_told == seconds
+    problem = explain_write(failure, doing="make x", permission="contents: write", branch="b")
+    assert f"GitHub asks to wait {seconds:.0f} s" in problem.what
 
 
 @pytest.mark.parametrize(
