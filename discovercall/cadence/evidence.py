@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from discovercall.adapter.identity import model_cli_name
 from discovercall.cadence.config import ConfiguredModel, Reference
 from discovercall.cadence.plan import STAND_IN, CadencePlan, Inputs
+from discovercall.foundation.artifacts import RUNS_SUFFIX, SUMMARY_SUFFIX
 from discovercall.foundation.ecma_json import decode
 from discovercall.foundation.errors import RefusedError
-from discovercall.publication.pair import RUNS_SUFFIX, SUMMARY_SUFFIX, Pair
+from discovercall.publication.pair import Pair
 from discovercall.publication.run_names import LANES
 from discovercall.publication.verification import PairFiles, verify_pair
 

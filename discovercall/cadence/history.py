@@ -12,9 +12,9 @@ from discovercall.cadence.evidence import pair_names, read_results
 from discovercall.cadence.names import branch_name
 from discovercall.cadence.plan import CadencePlan, Inputs
 from discovercall.contract.tasks import load_task_set
+from discovercall.foundation.artifacts import RUNS_SUFFIX
 from discovercall.foundation.errors import DiscovercallError, InputError
 from discovercall.foundation.files import read_input
-from discovercall.publication.pair import RUNS_SUFFIX
 from discovercall.publication.run_names import Stem, parse_stem
 
 

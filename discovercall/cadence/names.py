@@ -10,7 +10,7 @@ from discovercall.publication.run_names import MOST_DAYS, days_between, model_in
 
 LABEL = "benchmark"
 REHEARSAL_LABEL = "benchmark-rehearsal"
-_SHA = re.compile(r"[0-9a-f]{40}")
+RELEASE_SHA = re.compile(r"[0-9a-f]{40}")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _BRANCH = re.compile(r"benchmark/(?P<kind>cadence|rehearsal)-(?P<sha12>[0-9a-f]{12})")
 
@@ -21,7 +21,7 @@ def check_release_sha(sha: str) -> str:
     Raises:
         InputError: not 40 lower-case hex digits.
     """
-    if not _SHA.fullmatch(sha):
+    if not RELEASE_SHA.fullmatch(sha):
         raise InputError("must be the full commit: 40 lower-case hex digits", where="--release-sha")
     return sha
 

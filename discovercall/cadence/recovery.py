@@ -17,7 +17,7 @@ from discovercall.cadence.evidence import (
 )
 from discovercall.cadence.github import GitHub
 from discovercall.cadence.headline import RESULTS, page_path
-from discovercall.cadence.names import parse_branch
+from discovercall.cadence.names import RELEASE_SHA, parse_branch
 from discovercall.cadence.plan import CadencePlan, Inputs, make_plan
 from discovercall.cadence.proposal import (
     Proposed,
@@ -27,8 +27,8 @@ from discovercall.cadence.proposal import (
     plain_file,
     propose,
 )
+from discovercall.foundation.artifacts import RUNS_SUFFIX
 from discovercall.foundation.errors import InputError, RefusedError
-from discovercall.publication.pair import RUNS_SUFFIX
 from discovercall.publication.run_names import Stem, parse_stem
 from discovercall.report.headline import LANGUAGES
 from discovercall.report.markdown import cut
@@ -36,7 +36,7 @@ from discovercall.report.markdown import cut
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _COUNT = re.compile(r"[0-9]{1,9}")
 _TRAILERS = {
-    "Release-Sha": re.compile(r"[0-9a-f]{40}"),
+    "Release-Sha": RELEASE_SHA,
     "Plan-Digest": _SHA256,
     "Bundle-Sha256": _SHA256,
     "Billed-Calls": _COUNT,

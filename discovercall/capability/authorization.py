@@ -7,11 +7,12 @@ import re
 from discovercall.foundation.ecmascript import trim
 from discovercall.foundation.errors import InputError
 
+API_KEY_VARIABLE = "QVERIS_API_KEY"
 _REFUSALS = (401, 403)
 _ANSWERS_THAT_TELL = 3
 _HEADER_TEXT = re.compile(r"[\t\x20-\x7e]+")
 _WHERE = "API key"
-_FIX = "set QVERIS_API_KEY or give --api-key-file"
+_FIX = f"set {API_KEY_VARIABLE} or give --api-key-file"
 
 
 class AuthorizationRefused(InputError):
@@ -21,7 +22,7 @@ class AuthorizationRefused(InputError):
         super().__init__(
             "the API refused the key: the first three answers were all HTTP 401 or 403",
             where=_WHERE,
-            fix="check QVERIS_API_KEY or --api-key-file",
+            fix=f"check {API_KEY_VARIABLE} or --api-key-file",
         )
 
 

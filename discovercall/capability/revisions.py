@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from discovercall.foundation.artifacts import UNREPORTED
 from discovercall.foundation.ecmascript import is_safe, trim
 
 API_REVISION_HEADER = "x-qveris-api-version"
 CATALOG_REVISION_HEADER = "x-qveris-catalog-version"
-UNREPORTED = "unreported"
 INVALID = "invalid"
 PENDING = "pending"
 MIXED = "mixed:"

@@ -61,14 +61,14 @@ def document(
 
 
 def _files(stems: tuple[Path, Path]) -> list[Path]:
-    from discovercall.publication.pair import RUNS_SUFFIX, SUMMARY_SUFFIX
+    from discovercall.foundation.artifacts import RUNS_SUFFIX, SUMMARY_SUFFIX
 
     return [path.with_name(path.name + suffix) for path in stems for suffix in (RUNS_SUFFIX, SUMMARY_SUFFIX)]
 
 
 def _stem(path: Path) -> Path:
     """A pair's stem, where a person gave one of its files."""
-    from discovercall.publication.pair import RUNS_SUFFIX, SUMMARY_SUFFIX
+    from discovercall.foundation.artifacts import RUNS_SUFFIX, SUMMARY_SUFFIX
 
     return path.with_name(path.name.removesuffix(RUNS_SUFFIX).removesuffix(SUMMARY_SUFFIX))
 

@@ -172,8 +172,8 @@ def _carry_out(prepared: PreparedRun, options: RunOptions, *, key: str | None) -
     Args:
         key: the catalog key, where it came from a file; that may be a pipe, so it isn't read again.
     """
+    from discovercall.capability.authorization import API_KEY_VARIABLE
     from discovercall.cli.run import carry_out
-    from discovercall.contract.credentials import API_KEY_VARIABLE
 
     environment: Mapping[str, str] = os.environ
     if key is not None:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from discovercall.adapter.bundled import BundledAdapter
     from discovercall.adapter.readiness import Check, Readiness
 
-CATALOG_KEY = "QVERIS_API_KEY"
 REQUIRED = "reference"
 _SIGNS = {"ok": "ok", "warning": "note", "missing": "missing"}
 
@@ -77,17 +76,17 @@ def _common_checks() -> list[Check]:
 
 def _catalog_key() -> Check:
     from discovercall.adapter.readiness import Check
-    from discovercall.capability.authorization import validate_api_key
+    from discovercall.capability.authorization import API_KEY_VARIABLE, validate_api_key
 
-    text = os.environ.get(CATALOG_KEY, "")
+    text = os.environ.get(API_KEY_VARIABLE, "")
     if not text.strip():
-        fix = f"export {CATALOG_KEY}=…, or give `run` --api-key-file; --sandbox needs none"
+        fix = f"export {API_KEY_VARIABLE}=…, or give `run` --api-key-file; --sandbox needs none"
         return Check("catalog key", "warning", "not set", fix)
     try:
         validate_api_key(text)
     except InputError as error:
         return Check("catalog key", "warning", error.what, error.fix)
-    return Check("catalog key", "ok", f"{CATALOG_KEY} is set")
+    return Check("catalog key", "ok", f"{API_KEY_VARIABLE} is set")
 
 
 def _report(ready: bool, common: list[Check], found: list[Readiness]) -> dict[str, Any]:

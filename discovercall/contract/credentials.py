@@ -6,11 +6,10 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from discovercall.capability.authorization import validate_api_key
+from discovercall.capability.authorization import API_KEY_VARIABLE, validate_api_key
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.files import ExposedFile, read_private
 
-API_KEY_VARIABLE = "QVERIS_API_KEY"
 _MAX_KEY_BYTES = 16_384
 
 

@@ -15,13 +15,13 @@ from discovercall.adapter.environment import adapter_environment, check_requeste
 from discovercall.adapter.identity import AdapterIdentity, identify
 from discovercall.adapter.startable import check_startable
 from discovercall.contract.plan import LANES, Lane
+from discovercall.foundation.artifacts import UNREPORTED
 from discovercall.foundation.digests import sha256_hex, sha256_of_json
 from discovercall.foundation.ecmascript import is_safe
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.models import NotBlank, check
 from discovercall.foundation.toml_file import read_toml
 
-UNREPORTED = "unreported"
 _LARGEST_PROGRAM = 64 * 2**20
 _REVISION_REQUIRED = ("reference", "pinned-model")
 

@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from discovercall.contract.tasks import TaskSet, load_task_set
+from discovercall.foundation.artifacts import RUNS_SUFFIX, SUMMARY_SUFFIX
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.jsonl import read_objects
-
-RUNS_SUFFIX = ".runs.jsonl"
-SUMMARY_SUFFIX = ".summary.json"
 
 
 def find_runs(name: Path) -> Path:

@@ -21,9 +21,6 @@ from discovercall.gateway.journal import RequestJournal
 from discovercall.gateway.keys import new_key
 from discovercall.gateway.wire import TransportProtocol
 
-SANDBOX_BASE_URL = "sandbox://embedded"
-"""What a run against the embedded gateway records as its base URL."""
-
 _START_LIMIT_S = 10.0
 # Clients pool connections; one that is closed under them while idle would look like a network failure.
 _KEEP_ALIVE_S = 600

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from discovercall.contract.record import PENDING
+from discovercall.foundation.artifacts import UNREPORTED
 from discovercall.foundation.digests import sha256_of_json
 from discovercall.publication.public_record import PublicRecord
 
-UNREPORTED = "unreported"
 EMPTY_SNAPSHOT = sha256_of_json([])
 REVISIONS = ("model_revision", "adapter_revision", "toolkit_revision", "api_revision", "catalog_revision")
 

@@ -7,11 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from discovercall.foundation.artifacts import RUNS_SUFFIX, SUMMARY_SUFFIX
 from discovercall.foundation.errors import InputError, RefusedError
 from discovercall.foundation.files import same_file
 
-RUNS_SUFFIX = ".runs.jsonl"
-SUMMARY_SUFFIX = ".summary.json"
 _STEM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,150}-v(?P<version>[1-9][0-9]{0,5})\Z")
 _REHEARSAL_STEM = re.compile(r".+-rehearsal-v[0-9]+\Z")
 _TASK_FILE = re.compile(r"v(?P<version>[1-9][0-9]*)\.jsonl\Z")

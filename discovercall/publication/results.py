@@ -10,10 +10,11 @@ from typing import Any
 from discovercall.contract.comparison import Side, compare_runs
 from discovercall.contract.summary import score_records
 from discovercall.contract.tasks import TaskSet, load_task_set
+from discovercall.foundation.artifacts import RUNS_SUFFIX, SUMMARY_SUFFIX
 from discovercall.foundation.ecma_json import decode
 from discovercall.foundation.errors import DiscovercallError, RefusedError
 from discovercall.publication.lanes import results_of_pair
-from discovercall.publication.pair import RUNS_SUFFIX, SUMMARY_SUFFIX, Pair
+from discovercall.publication.pair import Pair
 from discovercall.publication.policy import Policy
 from discovercall.publication.summary import EXTRAS
 from discovercall.publication.transaction import interrupted, journal_of, locked

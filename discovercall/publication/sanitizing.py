@@ -11,16 +11,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from discovercall.adapter.protocol import USAGE_FIELDS
-from discovercall.capability.revisions import INVALID
+from discovercall.capability.revisions import INVALID, MIXED
 from discovercall.contract.additions import STAGES
 from discovercall.contract.matching import constraint_accuracy, required_parameter_accuracy
 from discovercall.contract.record import PENDING, catalog_observation_sha256
 from discovercall.contract.scoring import check_identity
 from discovercall.contract.tasks import validate_task_set
+from discovercall.foundation.artifacts import UNREPORTED
 from discovercall.foundation.digests import sha256_of_json
 from discovercall.foundation.ecmascript import is_blank, is_integer, utf16_length
 from discovercall.foundation.errors import DiscovercallError, InputError, RefusedError
-from discovercall.publication.consistency import UNREPORTED
 from discovercall.publication.digesting import KEY_BYTES, Digests
 from discovercall.publication.fields import MAX_WHOLE, TEXT_LIMIT, is_reason_code
 from discovercall.publication.policy import LEGACY_LANE, Policy, read_policy
@@ -29,7 +29,6 @@ from discovercall.publication.validation import check_public_records
 from discovercall.statistics.bootstrap import round_half_up
 
 UNCLASSIFIED = "unclassified"
-_MIXED = "mixed:"
 _FROM_API = ("api_revision", "catalog_revision")
 _DECISIONS = ("select", "parameterize")
 
@@ -226,8 +225,8 @@ class _Projection:
     def _from_api(self, value: Any) -> Any:
         """A revision that the API chose: nothing it may say can make the run unpublishable."""
         value = _or_unreported(value)
-        if isinstance(value, str) and value.startswith(_MIXED) and utf16_length(value) > TEXT_LIMIT:
-            return f"{_MIXED}many"
+        if isinstance(value, str) and value.startswith(MIXED) and utf16_length(value) > TEXT_LIMIT:
+            return f"{MIXED}many"
         return INVALID if self.scanner.finds(value) else value
 
 

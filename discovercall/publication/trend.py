@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from discovercall.foundation.digests import is_commit
 from discovercall.report.results import Measurement, ReleaseNotice, Result, Trend
 
-_COMMIT = re.compile(r"\A(?:[0-9a-f]{40}|[0-9a-f]{64})(?=/|\Z)")
 _OF_THE_RELEASE = "<release>"
 
 
@@ -58,7 +57,8 @@ def configuration_of(result: Result) -> dict[str, Any]:
 
 def without_commit(revision: str) -> str:
     """A revision whose leading commit, which changes with each release, is left out."""
-    return _COMMIT.sub(_OF_THE_RELEASE, revision)
+    commit, slash, rest = revision.partition("/")
+    return f"{_OF_THE_RELEASE}{slash}{rest}" if is_commit(commit) else revision
 
 
 def _key(result: Result) -> tuple[Any, ...]:

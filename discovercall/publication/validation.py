@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from discovercall.capability.revisions import MIXED
+from discovercall.foundation.artifacts import UNREPORTED
 from discovercall.foundation.digests import is_commit, is_sha256
 from discovercall.foundation.ecmascript import is_integer
 from discovercall.foundation.errors import InputError, RefusedError
 from discovercall.foundation.models import check
-from discovercall.publication.consistency import REVISIONS, UNREPORTED, contradictions
+from discovercall.publication.consistency import REVISIONS, contradictions
 from discovercall.publication.policy import LEGACY_LANE, Policy, is_rehearsal_url, plain_name, read_policy
 from discovercall.publication.public_record import PublicRecord
 from discovercall.publication.secret_scan import SecretScanner
@@ -185,7 +187,7 @@ def _official_problems(
     if metadata.get("adapter_revision") in (None, UNREPORTED):
         yield "metadata.adapter_revision", "must be known"
     for name in REVISIONS:
-        if str(metadata.get(name)).startswith("mixed:"):
+        if str(metadata.get(name)).startswith(MIXED):
             yield f"metadata.{name}", "is mixed: the API or its catalog changed during the run"
     call = record.get("call")
     if isinstance(call, Mapping) and call.get("success") is True and "result_nonempty" not in call:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from discovercall.foundation.artifacts import UNREPORTED
 from discovercall.report.markdown import code, table
 from discovercall.report.model import Comparability, Gap, Run
 from discovercall.report.numbers import percent_interval, points, share
@@ -140,4 +141,4 @@ def _lists(found: Comparability, say: Mapping[str, str]) -> str:
 
 
 def _revision(revision: str, say: Mapping[str, str]) -> str:
-    return say["unreported"] if revision == "unreported" else say["revision"].format(revision=code(revision))
+    return say["unreported"] if revision == UNREPORTED else say["revision"].format(revision=code(revision))

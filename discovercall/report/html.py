@@ -13,6 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from discovercall import __version__
+from discovercall.foundation.artifacts import UNREPORTED
 from discovercall.report import numbers, wording
 from discovercall.report.results import ResultsReport, RunResults, TaskTrials, Trend
 
@@ -68,7 +69,7 @@ def _environment() -> Environment:
     environment.globals.update(
         title=wording.TITLE,
         rehearsal=wording.REHEARSAL,
-        unreported=wording.UNREPORTED,
+        unreported=UNREPORTED,
         always_said=wording.ALWAYS_SAID,
         metric_names=wording.METRICS,
         provenance_names=wording.PROVENANCE,

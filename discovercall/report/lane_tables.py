@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from discovercall.foundation.artifacts import UNREPORTED
 from discovercall.report.markdown import code, table
 from discovercall.report.model import Lane
 from discovercall.report.numbers import DASH, percent_interval, share
-from discovercall.report.wording import METRICS, PROVENANCE, UNREPORTED, lane_name
+from discovercall.report.wording import METRICS, PROVENANCE, lane_name
 
 
 def headline_line(lane: Lane) -> str:

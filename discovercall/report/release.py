@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from discovercall.foundation.artifacts import UNREPORTED
 from discovercall.report.comparison import comparability_sentence, power_sentence
 from discovercall.report.lane_tables import failure_table, headline_line, provenance_rows, result_table
 from discovercall.report.markdown import code, table
@@ -111,7 +112,7 @@ def catalog_sentence(report: Run) -> str:
         replace(found, differing_tasks=tuple(code(task) for task in found.differing_tasks))
     )
     revisions = sorted({lane.provenance["catalog_revision"] for lane in report.lanes})
-    if revisions == ["unreported"]:
+    if revisions == [UNREPORTED]:
         return f"{sentence} The catalog reported no revision, so what it held on that day is not pinned."
     return f"{sentence} Catalog revision as reported: {', '.join(code(revision) for revision in revisions)}."
 

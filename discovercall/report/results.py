@@ -12,8 +12,6 @@ from discovercall.report.model import Comparability, Count, Gap, Interval, Lane
 from discovercall.report.scenarios import ScenarioReport
 
 REFERENCE = "reference"
-RUNS_SUFFIX = ".runs.jsonl"
-SUMMARY_SUFFIX = ".summary.json"
 
 
 @dataclass(frozen=True, slots=True)

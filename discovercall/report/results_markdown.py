@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import quote
 
+from discovercall.foundation.artifacts import RUNS_SUFFIX, SUMMARY_SUFFIX
 from discovercall.report.gateway import GatewaySnapshot
 from discovercall.report.lane_tables import failure_table, headline_line, provenance_rows, result_table
 from discovercall.report.markdown import code, table
@@ -19,8 +20,6 @@ from discovercall.report.numbers import (
     share,
 )
 from discovercall.report.results import (
-    RUNS_SUFFIX,
-    SUMMARY_SUFFIX,
     ResultsReport,
     RunResults,
     TaskTrials,

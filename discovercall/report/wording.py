@@ -41,7 +41,6 @@ PROVENANCE = (
     ("Publication policy", "publication_policy"),
 )
 STAGES = {"parameterize": "parameters", "api": "API"}
-UNREPORTED = "unreported"
 TITLE = "Discover-call results"
 REHEARSAL = (
     "A rehearsal runs on the embedded sandbox or a loopback API. It shows that everything works and measures"

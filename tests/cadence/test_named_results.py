@@ -14,8 +14,8 @@ import pytest
 from discovercall.cadence.bundle import read_bundle
 from discovercall.cadence.names import check_day, result_stem
 from discovercall.cadence.plan import CadencePlan
+from discovercall.foundation.artifacts import RUNS_SUFFIX, SUMMARY_SUFFIX
 from discovercall.foundation.errors import InputError, RefusedError
-from discovercall.publication.pair import RUNS_SUFFIX, SUMMARY_SUFFIX
 from discovercall.publication.run_names import LANES, check_named, parse_stem
 from tests.cadence.checkout import Checkout
 from tests.cadence.conftest import Outcome

@@ -10,10 +10,11 @@ import time
 import httpx
 import pytest
 
+from discovercall.contract.plan import SANDBOX_BASE_URL
 from discovercall.foundation.errors import InputError
 from discovercall.gateway.catalog import default_world_path, load_world, parse_world
 from discovercall.gateway.faults import Effect, Fault, parse_faults
-from discovercall.gateway.server import SANDBOX_BASE_URL, EmbeddedGateway, listen
+from discovercall.gateway.server import EmbeddedGateway, listen
 
 WORLD = load_world(default_world_path())
 WEATHER = "visualcrossing.timeline.retrieve.v1"
