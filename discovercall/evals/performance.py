@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from discovercall.evals.cases import Corpus
+from discovercall.evals.omissions import WITHOUT_MODEL
 from discovercall.evals.provenance import this_host
 from discovercall.evals.scaling import grown
 from discovercall.evals.surfaces import PATIENCE_S, build_face
@@ -124,7 +125,7 @@ def measure_performance(
     paths["lexical"] = _timed(lambda: words.rank(FIXED_QUERY, limit=SHOWN), runs, timer)
     ranker = words
     if encoder is None:
-        skipped |= dict.fromkeys(("semantic", "fusion", "modelLoad"), "without a model")
+        skipped |= dict.fromkeys(("semantic", "fusion", "modelLoad"), WITHOUT_MODEL)
     else:
         ranker = DiscoveryRanker(tools, bank=corpus.bank, encoder=encoder)
         _, once["indexBuild"] = _once(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from discovercall.evals.omissions import omission_lines
 from discovercall.evals.shown import DASH, interval, percent, whole
 from discovercall.report.markdown import code, table
 from discovercall.report.numbers import saved
@@ -21,7 +22,12 @@ def family_sections(result: Mapping[str, Any]) -> list[str]:
         ("performance", _performance),
         ("cache", lambda found: _rates("Cache", found)),
     )
-    return [line for name, section in sections if result.get(name) for line in section(result[name])]
+    return [
+        line
+        for name, section in sections
+        if result.get(name)
+        for line in (*section(result[name]), *omission_lines(name, result[name]))
+    ]
 
 
 def _rates(title: str, found: Mapping[str, Any]) -> list[str]:
@@ -108,5 +114,4 @@ def _performance(found: Mapping[str, Any]) -> list[str]:
         "",
         *table(("once", "ms"), [(name, f"{value:.2f}") for name, value in once.items()], right=(1,)),
     ]
-    lines += ["", *(f"- {name}: not measured, {reason}" for name, reason in found["skipped"].items())]
-    return lines if found["skipped"] else lines[:-1]
+    return lines

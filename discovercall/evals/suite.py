@@ -15,6 +15,7 @@ from discovercall.evals.ergonomics import measure_ergonomics
 from discovercall.evals.gates import evaluate_gates, unheld, verdict_of
 from discovercall.evals.hygiene import check_hygiene
 from discovercall.evals.invocation import measure_invocation
+from discovercall.evals.omissions import WITHOUT_MODEL, omissions
 from discovercall.evals.performance import measure_performance
 from discovercall.evals.provenance import Surroundings, provenance
 from discovercall.evals.result_model import FAMILIES, SCHEMA, Family
@@ -73,6 +74,7 @@ def run_suite(plan: Plan) -> dict[str, Any]:
     for family in families:
         plan.progress(family)
         result |= _members(family, plan)
+        skipped += _left_out(family, result)
     if "discovery" in families and plan.holdout:
         plan.progress("set-aside intents")
         result["heldOut"] = _held_out(plan)
@@ -85,6 +87,8 @@ def run_suite(plan: Plan) -> dict[str, Any]:
         skipped.append({"what": "parity", "reason": parity_skipped})
     result = canonical(result)
     gates = evaluate_gates(plan.corpus.thresholds, result, plan.families, plan.leg.skip_reason)
+    if plan.corpus.thresholds is not None and not gates:
+        skipped.append({"what": "gates", "reason": "thresholds.json has no bound for what ran"})
     result |= {
         "provenance": made,
         "gates": [gate.document() for gate in gates],
@@ -135,6 +139,15 @@ def _held_out(plan: Plan) -> dict[str, Any]:
 def _has_cases(family: Family, corpus: Corpus) -> bool:
     cases = {"invocation": corpus.invocation, "ergonomics": corpus.ergonomics}
     return family not in cases or bool(cases[family])
+
+
+def _left_out(family: Family, result: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Parts that a family did not measure; those that need the model go with the semantic leg."""
+    return [
+        {"what": f"{part} of {family}", "reason": reason}
+        for part, reason in omissions(family, result[family]).items()
+        if reason != WITHOUT_MODEL
+    ]
 
 
 def _absent_families(plan: Plan) -> list[dict[str, str]]:

@@ -389,6 +389,46 @@ def test_gates_of_a_family_without_cases_qualify_the_verdict(run, command, corpu
     assert command("eval", "diff", path, path).code == 0  # and what was written bears itself out
 
 
+@pytest.mark.parametrize(
+    ("family", "what", "reason"),
+    [
+        ("tokens", "fixed task of tokens", "the catalog has no confluence.search_pages"),
+        ("cache", "reading call of cache", "no tool of the catalog is marked read-only"),
+        ("performance", "coldStart of performance", "the program does not answer (FileNotFoundError)"),
+    ],
+)
+def test_what_a_family_can_not_measure_qualifies_the_verdict(run, corpus, monkeypatch, family, what, reason):
+    """As over anybody's corpus, which has none of this one's tools."""
+    from discovercall.evals import suite
+    from discovercall.evals.performance import measure_performance
+
+    def quick(corpus, encoder):
+        return measure_performance(
+            corpus, encoder=encoder, runs=1, scale_tools=20, program=("no-such-program-anywhere",)
+        )
+
+    monkeypatch.setattr(suite, "measure_performance", quick)
+    for tool in corpus.world["tools"]:
+        tool["readOnly"] = False
+    corpus.thresholds |= {"tokens": {"startupReductionMin": 0}, "cache": {"redundantCallReductionMin": 0}}
+    corpus.write()
+    result = json.loads(run("--format", "json", family=family).out)
+    assert {"what": what, "reason": reason} in result["skipped"]
+    for format in ("human", "concise", "markdown"):
+        assert f"{what} skipped: {reason}" in run("--format", format, family=family).out
+    part = what.removesuffix(f" of {family}")
+    assert f"\n- {part}: not measured, {reason}\n" in run("--format", "markdown", family=family).out
+
+
+@pytest.mark.parametrize("bounds", [{}, {"discovery": {"lexical": {"top1Min": 0.5}}}])
+def test_a_run_that_nothing_is_gated_of_is_no_plain_pass(run, corpus, bounds):
+    corpus.thresholds = {"version": 1, **bounds}
+    corpus.write()
+    result = json.loads(run("--format", "json", family="cache").out)
+    assert result["gates"] == []
+    assert {"what": "gates", "reason": "thresholds.json has no bound for what ran"} in result["skipped"]
+
+
 @pytest.mark.parametrize("place", ["report", "diff", "ratchet", "run"])
 def test_a_result_that_contradicts_itself_is_exit_2_wherever_it_is_read(
     run, command, corpus, tmp_path, place
