@@ -104,7 +104,7 @@ def run_options(plan: CadencePlan, place: Workplace) -> RunOptions:
         model_revision=model.model_revision,
         adapter=_adapter(adapter).name,
         adapter_args=()
-        if stand_in or not adapter.endswith("_cli.py")
+        if stand_in
         else ("--cli-version", model.cli_version, "--effort", model.reasoning_effort),
     )
     return RunOptions(
@@ -132,14 +132,19 @@ def _adapter(file_name: str) -> BundledAdapter:
     return adapter
 
 
-def prepare(plan: CadencePlan, place: Workplace) -> tuple[PreparedRun, RunOptions]:
+def prepare(
+    plan: CadencePlan, place: Workplace, secrets: Iterable[str] = ()
+) -> tuple[PreparedRun, RunOptions]:
     """Check everything that can be checked before the first request.
+
+    Args:
+        secrets: values that nothing published may hold, as far as they are known.
 
     Raises:
         InputError: the first thing that is wrong.
         RefusedError: an API whose results could not be published.
     """
-    check_foreseeable(plan)
+    check_foreseeable(plan, secrets)
     _check_apart(place)
     if place.private.resolve().is_relative_to(plan.inputs.root.resolve()):
         raise InputError(
@@ -220,8 +225,7 @@ def measure(
         RefusedError: the run did not finish, or its records can't be published.
     """
     hidden = list(secrets)
-    prepared, options = prepare(plan, place)
-    check_foreseeable(plan, hidden)
+    prepared, options = prepare(plan, place, hidden)
     if not place.resume:
         check_day(plan.date, generated_at()[:10])
     outcome = carry_out(prepared, options)
