@@ -138,7 +138,7 @@ class NextAction:
 class FindResult:
     """What a search decided.
 
-    The documents of `selected`, `candidates`, `alternatives` and the rest are built by `broker`; members
+    The documents of `selected`, `candidates`, `alternatives` and the rest are built in `documents`; members
     that are empty are left out.
     """
 

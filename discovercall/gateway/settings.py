@@ -1,4 +1,4 @@
-"""What can be set about a broker: limits, timeouts, cache and search."""
+"""What can be set about a broker: limits, timeouts and search."""
 
 from __future__ import annotations
 
