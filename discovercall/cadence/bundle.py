@@ -12,37 +12,33 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from discovercall.cadence.plan import check_plan_file
 from discovercall.foundation.digests import sha256_hex
 from discovercall.foundation.ecma_json import JsonError, decode_unique, pretty
 from discovercall.foundation.errors import InputError, RefusedError
 from discovercall.foundation.files import write_atomic
-from discovercall.foundation.models import check
+from discovercall.foundation.models import StrictModel, check
 from discovercall.publication.fields import SchemaOne
 
 MANIFEST = "manifest.json"
 _MOST_BYTES = 64 * 1024 * 1024
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid")
-
-
-class _File(_Strict):
+class _File(StrictModel):
     name: Annotated[str, Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z._-]{0,200}$")]
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
-class _Spent(_Strict):
+class _Spent(StrictModel):
     attempt: Annotated[int, Field(ge=1)]
     accepted_attempts: Annotated[int, Field(ge=0)]
     billed_calls: Annotated[int, Field(ge=0)]
     credits: Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
-class _Manifest(_Strict):
+class _Manifest(StrictModel):
     schema_version: SchemaOne
     kind: Literal["discovercall-cadence-bundle"]
     plan: dict[str, Any]

@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from discovercall.foundation.digests import sha256_hex
 from discovercall.foundation.json_file import read_json
-from discovercall.foundation.models import check, refuse, unique
+from discovercall.foundation.models import StrictModel, check, refuse, unique
 from discovercall.publication.fields import SchemaOne
 
 CADENCE_FILE = "cadence.json"
@@ -55,11 +55,7 @@ Value = Annotated[str, _shape("value")]
 AdapterFile = Annotated[str, _shape("adapter")]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-
-
-class Reference(_Strict):
+class Reference(StrictModel, frozen=True):
     """The reference lane: always the deterministic route."""
 
     model: Literal["reference-v1"]
@@ -67,7 +63,7 @@ class Reference(_Strict):
     adapter: AdapterFile
 
 
-class ConfiguredModel(_Strict):
+class ConfiguredModel(StrictModel, frozen=True):
     """The configured-model lane: a named model behind one exact command line program."""
 
     model: Value
@@ -78,7 +74,7 @@ class ConfiguredModel(_Strict):
     reasoning_effort: Value
 
 
-class CadenceConfig(_Strict):
+class CadenceConfig(StrictModel, frozen=True):
     """Exactly the fields of `cadence.json`.
 
     Attributes:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from discovercall.adapter.bundled import BundledAdapter, bundled_adapter
 from discovercall.adapter.environment import adapter_environment, check_requested_names
@@ -19,7 +19,7 @@ from discovercall.foundation.artifacts import UNREPORTED
 from discovercall.foundation.digests import sha256_hex, sha256_of_json
 from discovercall.foundation.ecmascript import is_safe
 from discovercall.foundation.errors import InputError
-from discovercall.foundation.models import NotBlank, check
+from discovercall.foundation.models import NotBlank, StrictModel, check
 from discovercall.foundation.toml_file import read_toml
 
 _LARGEST_PROGRAM = 64 * 2**20
@@ -58,22 +58,18 @@ class PreparedLane:
     warnings: tuple[str, ...]
 
 
-class _LaneTable(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid")
-
+class _LaneTable(StrictModel):
     name: NotBlank
     model: NotBlank
     adapter: NotBlank
     model_revision: NotBlank | None = None
-    adapter_args: list[str] = []
-    adapter_env: list[NotBlank] = []
+    adapter_args: list[str] = Field(default_factory=list)
+    adapter_env: list[NotBlank] = Field(default_factory=list)
     adapter_revision: NotBlank | None = None
     output: NotBlank | None = None
 
 
-class _LaneFile(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid")
-
+class _LaneFile(StrictModel):
     lane: Annotated[list[_LaneTable], Field(min_length=1)]
 
 

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from pydantic import BaseModel, ConfigDict
-
 from discovercall.evals.cases import (
     CATEGORIES,
     KINDS,
@@ -20,7 +18,7 @@ from discovercall.evals.cases import (
     Scenario,
 )
 from discovercall.foundation.errors import InputError
-from discovercall.foundation.models import NotBlank, check
+from discovercall.foundation.models import NotBlank, StrictModel, check
 from discovercall.gateway.arguments import check_arguments
 from discovercall.gateway.catalog import World
 from discovercall.gateway.results import DECISIONS, ERROR_TYPES, Decision, ErrorType
@@ -41,18 +39,14 @@ class Known:
         return self.world.by_ref[tool_ref].input_schema if self.world else None
 
 
-class _Border(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class _DiscoveryLine(_Border):
+class _DiscoveryLine(StrictModel):
     intent: NotBlank
     category: str
     acceptable: list[str]
     rationale: NotBlank
 
 
-class _ScenarioEntry(_Border):
+class _ScenarioEntry(StrictModel):
     name: NotBlank
     toolRef: NotBlank
     arguments: dict[str, Any]
@@ -63,7 +57,7 @@ class _ScenarioEntry(_Border):
     rationale: NotBlank
 
 
-class _CaseEntry(_Border):
+class _CaseEntry(StrictModel):
     name: NotBlank
     kind: str
     query: NotBlank | None = None

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from discovercall.evals.reading import corpus_text
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.json_file import parse_json
-from discovercall.foundation.models import check
+from discovercall.foundation.models import StrictModel, check
 
 Comparator = Literal["min", "max"]
 Scope = Literal["ambiguous", "lexical", "no_match", "overall", "semantic", "wrong_server"]
@@ -19,11 +19,7 @@ SUPPORTED_VERSION = 1
 Rate = Annotated[float, Field(ge=0, le=1)]
 
 
-class _Border(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class DiscoveryBounds(_Border):
+class DiscoveryBounds(StrictModel):
     """Bounds of one scope; the order of the fields is that of the gates."""
 
     top1Min: Rate | None = None
@@ -40,7 +36,7 @@ class DiscoveryBounds(_Border):
     requiresSemanticLeg: bool = False
 
 
-class InvocationBounds(_Border):
+class InvocationBounds(StrictModel):
     """Bounds of calls."""
 
     validArgumentRateMin: Rate | None = None
@@ -56,7 +52,7 @@ class InvocationBounds(_Border):
     noContactRateMin: Rate | None = None
 
 
-class ErgonomicsBounds(_Border):
+class ErgonomicsBounds(StrictModel):
     """Bounds of what an agent reads."""
 
     decisionRateMin: Rate | None = None
@@ -69,13 +65,13 @@ class ErgonomicsBounds(_Border):
     groundedRateMin: Rate | None = None
 
 
-class TokensBounds(_Border):
+class TokensBounds(StrictModel):
     """Bounds of the token economy."""
 
     startupReductionMin: Rate | None = None
 
 
-class CacheBounds(_Border):
+class CacheBounds(StrictModel):
     """Bounds of the cache."""
 
     redundantCallReductionMin: Rate | None = None
@@ -83,14 +79,14 @@ class CacheBounds(_Border):
     faithfulRateMin: Rate | None = None
 
 
-class HygieneBounds(_Border):
+class HygieneBounds(StrictModel):
     """Bounds of the corpus's own cleanliness; the bank is looked at with the model only."""
 
     maxFindings: Annotated[int, Field(ge=0)] | None = None
     maxBankFindings: Annotated[int, Field(ge=0)] | None = None
 
 
-class ThresholdsFile(_Border):
+class ThresholdsFile(StrictModel):
     """`thresholds.json`. What is unset or null is not gated."""
 
     version: int

@@ -7,7 +7,15 @@ import re
 from collections.abc import Hashable, Sequence
 from typing import Annotated, Any, TypeVar, get_args
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+)
 from pydantic_core import PydanticCustomError
 
 from discovercall.foundation.ecmascript import is_blank, is_finite_number
@@ -18,6 +26,12 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 ItemT = TypeVar("ItemT", bound=Hashable)
 _SUBJECT = re.compile(r"(?:Value error, |(?:Input|Value|List|Dictionary|String) (?=should ))")
 _NO_OBJECT = frozenset({"dict_type", "model_type"})  # pydantic's words for these name Python's types
+
+
+class StrictModel(BaseModel):
+    """A border model that takes no field it does not know, and no value of another type."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
 
 
 def refuse(rule: str) -> PydanticCustomError:

@@ -11,19 +11,17 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from discovercall.foundation.digests import sha256_hex
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.json_file import unique_json
 from discovercall.foundation.jsonl import read_text
-from discovercall.foundation.models import NotBlank, UniqueTexts, check
+from discovercall.foundation.models import NotBlank, StrictModel, UniqueTexts, check
 from discovercall.foundation.resources import resource_path
 
 
-class _ArchetypeFile(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class _ArchetypeFile(StrictModel):
     id: NotBlank
     capability: NotBlank
     requests: Annotated[UniqueTexts, Field(min_length=2)]

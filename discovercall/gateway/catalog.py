@@ -8,12 +8,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from discovercall.foundation.digests import sha256_hex, sha256_of_json
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.json_file import read_json
-from discovercall.foundation.models import NotBlank, check
+from discovercall.foundation.models import NotBlank, StrictModel, check
 from discovercall.foundation.resources import resource_path
 
 ServerStatus = Literal["online", "offline", "unknown"]
@@ -83,16 +83,12 @@ def properties_of(schema: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     return {name: value if isinstance(value, Mapping) else {} for name, value in properties.items()}
 
 
-class _Border(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class _ServerFile(_Border):
+class _ServerFile(StrictModel):
     id: NotBlank
     status: str = "online"
 
 
-class _ToolFile(_Border):
+class _ToolFile(StrictModel):
     toolRef: NotBlank
     serverId: NotBlank
     name: NotBlank
@@ -102,7 +98,7 @@ class _ToolFile(_Border):
     readOnly: bool = False
 
 
-class _WorldFile(_Border):
+class _WorldFile(StrictModel):
     version: int
     description: str = ""
     servers: list[Any] = Field(default_factory=list)

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from discovercall.foundation.base_url import is_loopback
 from discovercall.foundation.errors import InputError
-from discovercall.foundation.models import NotBlank, check
+from discovercall.foundation.models import NotBlank, StrictModel, check
 from discovercall.foundation.toml_file import read_toml
 from discovercall.gateway.settings import BrokerSettings, Fusion
 
@@ -22,11 +22,7 @@ _SERVER_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _Milliseconds = Annotated[int, Field(ge=1, le=3_600_000)]
 
 
-class _Border(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class _ServerFile(_Border):
+class _ServerFile(StrictModel):
     command: NotBlank | None = None
     args: list[str] = Field(default_factory=list)
     env: dict[str, str] = Field(default_factory=dict)
@@ -36,34 +32,34 @@ class _ServerFile(_Border):
     enabled: bool = True
 
 
-class _BudgetsFile(_Border):
+class _BudgetsFile(StrictModel):
     max_results: Annotated[int, Field(ge=1, le=50)] = 5
     include_full_schemas: bool = False
     max_result_bytes: Annotated[int, Field(ge=0)] = 65_536
 
 
-class _TimeoutsFile(_Border):
+class _TimeoutsFile(StrictModel):
     call_ms: _Milliseconds = 60_000
     discovery_ms: _Milliseconds = 5_000
 
 
-class _CacheFile(_Border):
+class _CacheFile(StrictModel):
     enabled: bool = True
     seconds: Annotated[int, Field(ge=0)] = 300
     entries: Annotated[int, Field(ge=1)] = 1024
 
 
-class _SearchFile(_Border):
+class _SearchFile(StrictModel):
     semantic: SemanticMode = "auto"
     fusion: Fusion = "bank"
     scores: bool = False
 
 
-class _McpFile(_Border):
+class _McpFile(StrictModel):
     list_servers: bool = True
 
 
-class _File(_Border):
+class _File(StrictModel):
     servers: dict[str, dict[str, object]] = Field(default_factory=dict)
     index: NotBlank | None = None
     budgets: _BudgetsFile = Field(default_factory=_BudgetsFile)

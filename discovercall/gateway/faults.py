@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from discovercall.foundation.ecma_json import compact
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.json_file import read_json
-from discovercall.foundation.models import check, refuse
+from discovercall.foundation.models import StrictModel, check, refuse
 
 Operation = Literal["search", "inspect", "execute"]
 OPERATIONS: tuple[Operation, ...] = ("search", "inspect", "execute")
@@ -20,9 +20,7 @@ ALWAYS = -1
 _Seconds = Annotated[float, Field(ge=0, le=3600, allow_inf_nan=False)]
 
 
-class _DoFile(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class _DoFile(StrictModel):
     latency_ms: Annotated[float, Field(ge=0, le=3_600_000, allow_inf_nan=False)] = 0
     status: Annotated[int, Field(ge=400, le=599)] | None = None
     retry_after: _Seconds | str | None = None
@@ -40,9 +38,7 @@ class _DoFile(BaseModel):
         return self
 
 
-class _FaultFile(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class _FaultFile(StrictModel):
     on: Literal["search", "inspect", "execute", "*"] | list[Operation] = "*"
     match: str | None = None
     times: Annotated[int, Field(ge=ALWAYS)] = 1

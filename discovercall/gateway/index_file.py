@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from discovercall.foundation.ecma_json import JsonError, compact, loads, pretty
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.files import write_atomic
 from discovercall.foundation.jsonl import read_text
-from discovercall.foundation.models import NotBlank, check
+from discovercall.foundation.models import NotBlank, StrictModel, check
 from discovercall.foundation.shown import plain
 from discovercall.gateway.catalog import Server, ServerStatus, Tool
 from discovercall.gateway.config import GatewayConfig
@@ -25,16 +25,12 @@ MAX_NAME = 256
 """Characters of a tool's name."""
 
 
-class _Border(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class _ServerFile(_Border):
+class _ServerFile(StrictModel):
     id: NotBlank
     status: Literal["online", "offline", "unknown"]
 
 
-class _ToolFile(_Border):
+class _ToolFile(StrictModel):
     serverId: NotBlank
     name: NotBlank
     title: str
@@ -46,7 +42,7 @@ class _ToolFile(_Border):
     lastIndexedAt: float | int | None = None
 
 
-class _File(_Border):
+class _File(StrictModel):
     version: Literal[1]
     indexedAt: float | int | None = None
     servers: list[_ServerFile]

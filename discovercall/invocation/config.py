@@ -9,14 +9,14 @@ from io import StringIO
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Field
 
 from discovercall.foundation.base_url import normalize_base_url
 from discovercall.foundation.ecmascript import is_safe, trim
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.json_file import read_json
 from discovercall.foundation.jsonl import read_text
-from discovercall.foundation.models import NotBlank, check, unique, unknown_field
+from discovercall.foundation.models import NotBlank, StrictModel, check, unique, unknown_field
 from discovercall.invocation.cases import CASE_NAMES
 from discovercall.invocation.redaction import SecretRedactor
 from discovercall.invocation.runtime.modes import ModeName
@@ -33,10 +33,8 @@ _Modes = Annotated[
 _Cases = Annotated[list[NotBlank], Field(min_length=1), AfterValidator(unique)]
 
 
-class ConfigFile(BaseModel):
+class ConfigFile(StrictModel):
     """The JSON configuration. It has no place for a key."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     schema_version: Literal[1]
     base_url: NotBlank | None = None

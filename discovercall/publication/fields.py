@@ -31,12 +31,6 @@ _TIME_PATTERN = (
 _TIME = re.compile(rf"{_TIME_PATTERN}\Z")
 
 
-class StrictModel(BaseModel):
-    """A border model that takes no field it does not know."""
-
-    model_config = ConfigDict(strict=True, extra="forbid")
-
-
 class OpenModel(BaseModel):
     """A border model to which others may add fields."""
 

@@ -16,8 +16,8 @@ from discovercall.foundation.base_url import is_loopback, normalize_base_url
 from discovercall.foundation.ecmascript import SAFE_PATTERN, is_safe, lower, strictly_equal
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.json_file import read_json
-from discovercall.foundation.models import NotBlank, check, refuse
-from discovercall.publication.fields import OpenModel, SchemaOne, StrictModel, ToolId, checked
+from discovercall.foundation.models import NotBlank, StrictModel, check, refuse
+from discovercall.publication.fields import OpenModel, SchemaOne, ToolId, checked
 
 LEGACY_LANE = "model"
 PROTECTED_FIELDS = (

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
-from discovercall.foundation.models import refuse
+from discovercall.foundation.models import StrictModel, refuse
 from discovercall.publication.fields import (
     Count,
     Rate,
@@ -15,7 +15,6 @@ from discovercall.publication.fields import (
     SafeText,
     SchemaOne,
     Sha256,
-    StrictModel,
     Timestamp,
     UpTo100,
 )
@@ -42,8 +41,6 @@ class Runtime(StrictModel):
     """Where the harness ran: one interpreter, platform, architecture."""
 
     model_config = ConfigDict(
-        strict=True,
-        extra="forbid",
         json_schema_extra={"oneOf": [{"required": ["python"]}, {"required": ["node"]}]},
     )
 
@@ -89,8 +86,6 @@ class Selection(StrictModel):
     """The selected tool: its id where it is approved, else a digest."""
 
     model_config = ConfigDict(
-        strict=True,
-        extra="forbid",
         json_schema_extra={
             "if": {"required": ["tool_id_sha256"]},
             "then": {"properties": {"tool_id": {"type": "null"}}},
@@ -210,7 +205,7 @@ _CONDITIONS: list[Any] = [
 class PublicRecord(StrictModel):
     """One trial as it may be published; `durations_ms` and `usage` under a version 2 policy only."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", json_schema_extra={"allOf": _CONDITIONS})
+    model_config = ConfigDict(json_schema_extra={"allOf": _CONDITIONS})
 
     schema_version: SchemaOne
     benchmark_version: Literal["v1", "v2"]

@@ -6,13 +6,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, WithJsonSchema
 
+from discovercall.foundation.models import StrictModel
 from discovercall.publication.fields import (
     Count,
     OpenModel,
     Rate,
     SchemaOne,
     Sha256,
-    StrictModel,
     Timestamp,
 )
 

@@ -24,8 +24,8 @@ from discovercall.foundation.digests import sha256_hex
 from discovercall.foundation.ecma_json import JsonError, compact_bytes, decode
 from discovercall.foundation.errors import DiscovercallError, RefusedError
 from discovercall.foundation.files import read_input, sync_folder, write_atomic
-from discovercall.foundation.models import check
-from discovercall.publication.fields import SchemaOne, Sha256, StrictModel
+from discovercall.foundation.models import StrictModel, check
+from discovercall.publication.fields import SchemaOne, Sha256
 from discovercall.publication.pair import Pair
 
 _MODE = 0o644

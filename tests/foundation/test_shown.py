@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from discovercall.foundation.ecma_json import loads, pretty
 from discovercall.foundation.errors import InputError
-from discovercall.foundation.models import check
+from discovercall.foundation.models import StrictModel, check
 from discovercall.foundation.shown import (
     LINE_LIMIT,
     NAME_LIMIT,
@@ -15,7 +15,6 @@ from discovercall.foundation.shown import (
     shown_line,
     shown_name,
 )
-from discovercall.publication.fields import StrictModel
 
 
 class Small(StrictModel):
