@@ -125,7 +125,6 @@ def _judged(options: RunOptions, result: dict[str, Any]) -> tuple[list[str], boo
     from discovercall.evals.diff import regressions
 
     notes = []
-    passed = result["verdict"] == "pass"
     reason = result["provenance"]["semanticSkipReason"]
     if options.require_semantic and reason is not None:
         notes.append(f"failed: the semantic leg is required, and was skipped: {reason}")
@@ -135,10 +134,11 @@ def _judged(options: RunOptions, result: dict[str, Any]) -> tuple[list[str], boo
             why = diff["reason"] if diff else "there is no baseline"
             result["skipped"].append({"what": "regression check", "reason": why})
         else:
-            for change in regressions(diff, options.tolerance):
-                notes.append(f"regression: {change['metric']} {change['baseline']} -> {change['current']}")
-                passed = False
-    return notes, passed
+            worse = regressions(diff, options.tolerance)
+            notes += [f"regression: {c['metric']} {c['baseline']} -> {c['current']}" for c in worse]
+            if worse:
+                result |= {"verdict": "fail", "regressions": [change["metric"] for change in worse]}
+    return notes, result["verdict"] == "pass"
 
 
 def run_program(words: Sequence[str]) -> CommandOutcome:

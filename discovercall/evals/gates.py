@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from discovercall.evals.shown import in_short
 from discovercall.evals.thresholds import Bound, Comparator, Thresholds
 
 Verdict = Literal["pass", "fail"]
 NO_CASES = "no cases"
-_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +70,7 @@ def unheld(gates: Sequence[Gate]) -> list[dict[str, str]]:
     names = [gate.name for gate in gates if gate.skip_reason == NO_CASES]
     if not names:
         return []
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    told = f"{NO_CASES} for {', '.join(names[:_NAMED])}{more}"
-    return [{"what": f"{len(names)} of {len(gates)} gates", "reason": told}]
+    return [{"what": f"{len(names)} of {len(gates)} gates", "reason": f"{NO_CASES} for {in_short(names)}"}]
 
 
 def measured(bound: Bound, result: Mapping[str, Any]) -> float | None:

@@ -210,7 +210,10 @@ class ProvenanceResult(_Model):
 
 
 class EvaluationResult(_Model):
-    """One run. Each family that ran has its member; `skipped` says what did not and why."""
+    """One run. Each family that ran has its member; `skipped` says what did not and why.
+
+    `regressions` names the metrics of `diff` for which a run with --fail-on-regression failed.
+    """
 
     schema_: Literal["discovercall-eval/1"] = Field(alias="schema")
     generatedAt: str
@@ -228,6 +231,7 @@ class EvaluationResult(_Model):
     gates: list[GateResult]
     skipped: list[SkippedResult]
     verdict: Literal["pass", "fail"]
+    regressions: list[str] = []
     diff: DiffResult | None = None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from discovercall.evals.scoreboard_families import family_sections
-from discovercall.evals.shown import DASH, interval, percent, signed, three
+from discovercall.evals.shown import DASH, in_short, interval, percent, signed, three
 from discovercall.foundation.shown import plain
 from discovercall.report.markdown import code, table
 
@@ -37,8 +37,10 @@ def scoreboard(result: Mapping[str, Any]) -> str:
 
 def verdict_line(result: Mapping[str, Any]) -> str:
     """The verdict with everything that qualifies it: `pass (semantic leg skipped: not requested)`."""
-    reasons = "; ".join(f"{entry['what']} skipped: {entry['reason']}" for entry in result["skipped"])
-    return f"{result['verdict']} ({reasons})" if reasons else str(result["verdict"])
+    worse = result.get("regressions")
+    reasons = [f"worse than the baseline: {in_short(worse)}"] if worse else []
+    reasons += [f"{entry['what']} skipped: {entry['reason']}" for entry in result["skipped"]]
+    return f"{result['verdict']} ({'; '.join(reasons)})" if reasons else str(result["verdict"])
 
 
 def _head(result: Mapping[str, Any]) -> list[str]:

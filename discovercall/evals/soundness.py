@@ -219,11 +219,17 @@ def _bound(gate: Mapping[str, Any]) -> Bound:
 
 
 def _verdict_problems(result: Mapping[str, Any]) -> Iterator[Problem]:
-    failed = any(not gate["pass"] and not gate["skipped"] for gate in result["gates"])
+    worse = result.get("regressions") or []
+    changes = {
+        change["metric"]: change["direction"] for change in (result.get("diff") or {}).get("metrics", ())
+    }
+    if any(changes.get(metric) not in ("worse", "gone") for metric in worse):
+        yield "regressions", "names a metric that diff does not find worse"
+    failed = bool(worse) or any(not gate["pass"] and not gate["skipped"] for gate in result["gates"])
     # A run that was told to require the model fails without it, whatever its gates say.
     required = not result["provenance"]["semanticRan"] and result["verdict"] == "fail"
     if (result["verdict"] == "fail") != failed and not required:
-        yield "verdict", f"is {result['verdict']}, and the gates say otherwise"
+        yield "verdict", f"is {result['verdict']}, and the gates or regressions say otherwise"
 
 
 def _lies_in(value: float, interval: Mapping[str, Any]) -> bool:

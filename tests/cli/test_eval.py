@@ -304,7 +304,9 @@ def test_the_report_and_the_scoreboard_come_again_from_the_snapshot(run, full, c
     )
 
 
-def test_a_run_is_compared_with_the_baseline_and_may_fail_on_a_regression(run, full, corpus, tmp_path):
+def test_a_run_is_compared_with_the_baseline_and_may_fail_on_a_regression(
+    run, command, full, corpus, tmp_path
+):
     out = tmp_path / "out"
     corpus.discovery["lexical"][0]["acceptable"] = ["git.log"]  # so that something can have been better
     corpus.write()
@@ -321,6 +323,16 @@ def test_a_run_is_compared_with_the_baseline_and_may_fail_on_a_regression(run, f
     assert failed.code == 1
     assert f"worse: discovery.overall.mrr {better['discovery']['overall']['mrr']:.3f} -> " in failed.out
     assert "regression: discovery.overall.mrr" in failed.err
+    told = failed.out.splitlines()[-1]
+    assert told.startswith("fail (worse than the baseline: discovery.lexical.mrr, discovery.lexical.")
+    result = checked("eval-result", run("--out", out, "--fail-on-regression", "--format", "json").out)
+    assert result["verdict"] == "fail"
+    assert {"discovery.overall.mrr", "discovery.overall.top1"} <= set(result["regressions"])
+    assert all(gate["pass"] or gate["skipped"] for gate in result["gates"])
+    written = [json.loads((out / "snapshots" / name).read_bytes()) for name in snapshots(out)[1:]]
+    assert sum(found["verdict"] == "fail" for found in written) == 2
+    for name in snapshots(out):  # and what was written bears itself out
+        assert command("eval", "diff", out / "snapshots" / name, path).code == 0
     assert run("--out", out, "--fail-on-regression", "--tolerance", "0.9").code == 0
     corpus.discovery["no_match"].pop()
     corpus.write()

@@ -48,6 +48,10 @@ def without_interval(value: Json) -> None:
     value["invocation"]["repairRate"] = 1
 
 
+def regressed(value: Json) -> None:
+    value |= {"verdict": "fail", "regressions": ["discovery.overall.top1"]}
+
+
 LIES: dict[str, Callable[[Json], Any]] = {
     "discovery": lambda value: value["discovery"]["overall"].update(top1=0.99),
     "discovery.overall.top1": lambda value: overall(value, top1=0.99),
@@ -79,6 +83,7 @@ LIES: dict[str, Callable[[Json], Any]] = {
     "gates[0].skipReason": lambda value: value["gates"][0].update(skipped=True, skipReason="no cases"),
     "gates[0].skipped": lambda value: value["gates"][0].update(skipped=True),
     "verdict": failing,
+    "regressions": regressed,
     "provenance.gitCommit": lambda value: value["provenance"].update(gitCommit="\x1b[2J0f8d0a0"),
     "generatedAt": lambda value: value.update(generatedAt="<img src=x>"),
 }
