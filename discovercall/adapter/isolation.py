@@ -116,7 +116,7 @@ def check_reachable(user: AdapterUser, files: Iterable[str]) -> None:
         )
         if found.returncode != 0:
             raise InputError(
-                f"{user.name} can't read {file}",
+                f"{user.name} cannot read {file}",
                 where="--adapter-user",
                 fix="install discovercall and the adapter where that user can read them",
             )
@@ -146,7 +146,7 @@ def opening(user: AdapterUser | None, exposure: Exposure | None = None) -> str |
     if _effective_capabilities() & _READS_ANYTHING:
         return "this process has root's rights; run it as an unprivileged user, or give --adapter-user"
     if prctl(_PR_GET_DUMPABLE, 0) != 0:
-        return "this system can't close a process's memory; run it where another user can be the adapter's"
+        return "this system cannot close a process's memory; run it where another user can be the adapter's"
     if exposure is not None:
         return f"{exposure}; start that without it (--api-key-file - reads it from standard input)"
     return None

@@ -131,5 +131,5 @@ def _key(cli: ModelCli, environment: Mapping[str, str]) -> Check:
     if login is None:
         return Check("key", "missing", f"no {cli.key_variable}, no login", fix)
     if not os.access(login, os.R_OK):
-        return Check("key", "missing", "the login can't be read", fix)
+        return Check("key", "missing", "the login cannot be read", fix)
     return Check("key", "ok", f"login of {cli.name}")

@@ -94,7 +94,7 @@ def read_results(files: Mapping[str, bytes], stems: tuple[str, str], inputs: Inp
     apis = [str(lane.metadata["api_base_url"]) for lane in (reference, configured)]
     if apis[0] != apis[1]:
         raise RefusedError(
-            f"the lanes were measured on two APIs, {apis[0]} and {apis[1]}, so they can't be compared",
+            f"the lanes were measured on two APIs, {apis[0]} and {apis[1]}, so they cannot be compared",
             where="results",
         )
     return Results(reference, configured, rehearsals.pop())
@@ -153,7 +153,7 @@ def check_spent(results: Results, plan: CadencePlan, spent: Spent, where: str) -
         )
     attempts = 1 <= spent.attempt <= spent.accepted_attempts + 1
     if not attempts or not 0 <= spent.credits < math.inf:
-        raise RefusedError("says a cost that can't be", where=where)
+        raise RefusedError("says a cost that cannot be", where=where)
 
 
 def _expectations(lane: LaneResult, plan: CadencePlan) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:

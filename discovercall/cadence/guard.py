@@ -60,7 +60,7 @@ def own_pulls(branch: str, repository_id: int, pulls: Iterable[PullRequest]) -> 
         if pull.head_repository_id is None:
             raise RefusedError(
                 f"pull request #{pull.number} has the head {branch} and GitHub names no repository for it,"
-                " so it can't be told from a run of ours",
+                " so it cannot be told from a run of ours",
                 fix=f"have a person look at {pull.url}; nothing is run until it is settled",
             )
     return [pull for _, pull in sorted(named.items()) if pull.head_repository_id == repository_id]

@@ -54,7 +54,7 @@ def check_day(date: str, today: str) -> None:
     """
     if not 0 <= days_between(date, today) <= MOST_DAYS:
         raise InputError(
-            f"{date} is none of the last {MOST_DAYS} days up to {today} (UTC), so it can't name what is"
+            f"{date} is none of the last {MOST_DAYS} days up to {today} (UTC), so it cannot name what is"
             " measured now",
             where="plan: date",
             fix="plan again with today's date",

@@ -29,7 +29,7 @@ def output_text(outputs: Mapping[str, str], new_delimiter: Callable[[], str]) ->
         if not _NAME.fullmatch(name):
             raise InputError(f"{name!r} is no output name")
         if delimiter in value or "\r" in value or "\0" in value:
-            raise InputError(f"the output {name} can't be written safely")
+            raise InputError(f"the output {name} cannot be written safely")
         lines.append(f"{name}<<{delimiter}\n{value}\n{delimiter}\n")
     return "".join(lines)
 

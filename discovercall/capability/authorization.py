@@ -62,5 +62,5 @@ def validate_api_key(text: str) -> str:
     if not key:
         raise InputError("no API key", where=_WHERE, fix=_FIX)
     if not _HEADER_TEXT.fullmatch(key):
-        raise InputError("a character in it can't stand in an HTTP header", where=_WHERE, fix=_FIX)
+        raise InputError("a character in it cannot stand in an HTTP header", where=_WHERE, fix=_FIX)
     return key

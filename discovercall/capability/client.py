@@ -126,7 +126,7 @@ class CapabilityClient:
         try:
             self._origin = httpx.URL(self.base_url)
         except httpx.InvalidURL:
-            raise InputError("its host can't be used", where="base URL") from None
+            raise InputError("its host cannot be used", where="base URL") from None
         self._path = urlsplit(self.base_url).path
         trust_env = not is_loopback(self.base_url)
         certificates = trusted_certificates(trust_env=trust_env)

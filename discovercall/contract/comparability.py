@@ -36,7 +36,7 @@ def benchmark_version(records: Iterable[Mapping[str, Any]]) -> str:
     versions = []
     for record in records:
         if not isinstance(record, Mapping):
-            raise InputError("a run record must be an object")
+            raise InputError("a run record must be a JSON object")
         version = record.get("benchmark_version")
         versions.append("v1" if version is None else version)
     if not versions:
@@ -45,7 +45,7 @@ def benchmark_version(records: Iterable[Mapping[str, Any]]) -> str:
         if version not in BENCHMARK_VERSIONS:
             raise InputError(f"unsupported benchmark_version {version!r}", fix="v1 and v2 are known")
     if len(set(versions)) > 1:
-        raise InputError("records of different benchmark versions can't be scored together")
+        raise InputError("records of different benchmark versions cannot be scored together")
     return str(versions[0])
 
 

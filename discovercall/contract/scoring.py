@@ -68,7 +68,7 @@ def check_identity(record: Any) -> None:
         InputError: names the record and the field.
     """
     if not isinstance(record, (dict, Mapping)):
-        raise InputError("a run record must be an object")
+        raise InputError("a run record must be a JSON object")
     model = record.get("model")
     if not isinstance(model, str) or is_blank(model):
         raise InputError("model is required", where=_where(record))

@@ -111,7 +111,7 @@ def _check_numbers(task: dict[str, Any], where: str) -> None:
             is_finite_number(value) and (isinstance(value, float) or abs(value) <= MAX_SAFE_INTEGER)
         ):
             raise InputError(
-                "holds a number that JSON can't carry exactly",
+                "holds a number that JSON cannot carry exactly",
                 where=f"{where}: {field}",
                 fix="write it as a string",
             )

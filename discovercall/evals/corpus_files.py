@@ -144,7 +144,7 @@ class Reader:
             self.problems.append(error)
             return []
         if not isinstance(value, dict):
-            self._note("must be an object", path)
+            self._note("must be a JSON object", path)
             return []
         known = ("version", "_note", member)
         unknown = sorted(value.keys() - set(known))

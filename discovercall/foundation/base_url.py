@@ -55,7 +55,7 @@ def _parse(url: str) -> dict[str, Any]:
     try:
         return dict(parse_url(url))
     except ValueError:
-        raise _refusal("it can't be parsed") from None
+        raise _refusal("it cannot be parsed") from None
 
 
 def _refusal(reason: str) -> InputError:

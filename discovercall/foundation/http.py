@@ -76,7 +76,7 @@ def open_client(
         )
     except (httpx.InvalidURL, ValueError, ImportError):
         raise InputError(
-            "the environment's proxy settings can't be used",
+            "the environment's proxy settings cannot be used",
             where="HTTP_PROXY, HTTPS_PROXY or ALL_PROXY",
             fix="correct or unset them",
         ) from None

@@ -52,7 +52,7 @@ def _value(line: str, where: str) -> Any:
 
 def _object(value: Any, where: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise InputError("not a JSON object", where=where)
+        raise InputError("must be a JSON object", where=where)
     return value
 
 

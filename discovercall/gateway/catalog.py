@@ -221,7 +221,7 @@ def _check_schema(schema: Mapping[str, Any], where: str) -> None:
         raise InputError("inputSchema.type: must be object", where=where, fix="expected object")
     properties = schema.get("properties", {})
     if not isinstance(properties, dict) or not all(isinstance(value, dict) for value in properties.values()):
-        raise InputError("inputSchema.properties: must be an object of objects", where=where)
+        raise InputError("inputSchema.properties: must be a JSON object of objects", where=where)
     required = schema.get("required", [])
     if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
         raise InputError("inputSchema.required: must be a list of names", where=where)

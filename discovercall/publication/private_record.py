@@ -28,7 +28,7 @@ Digest = Annotated[
 # Any: a model of recursive JSON would limit its depth.
 Parameters = Annotated[
     Any,
-    checked(lambda value: value is None or isinstance(value, dict), "must be an object or null"),
+    checked(lambda value: value is None or isinstance(value, dict), "must be a JSON object or null"),
     WithJsonSchema({"type": ["object", "null"]}),
 ]
 

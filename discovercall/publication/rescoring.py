@@ -30,7 +30,7 @@ def differences(published: Any, recomputed: Any, *, digests_required: bool) -> I
             one of another harness.
     """
     if not isinstance(published, dict):
-        yield f"the summary: published {_text(published)}, must be an object"
+        yield f"the summary: published {_text(published)}, must be a JSON object"
         return
     own = {name: value for name, value in published.items() if name not in ("generated_at", EXTRAS)}
     wanted = {name: value for name, value in recomputed.items() if name not in ("generated_at", EXTRAS)}
@@ -44,7 +44,7 @@ def differences(published: Any, recomputed: Any, *, digests_required: bool) -> I
 
 def _compare_extras(published: Mapping[str, Any], extras: Any, recomputed: dict[str, Any]) -> Iterator[str]:
     if not isinstance(extras, dict):
-        yield f"{EXTRAS}: published {_text(extras)}, must be an object"
+        yield f"{EXTRAS}: published {_text(extras)}, must be a JSON object"
         return
     required = {name: recomputed[name] for name in ("models", "rehearsal", RUNS_DIGEST)}
     own = {name: value for name, value in extras.items() if name != SELF_DIGEST}

@@ -212,7 +212,7 @@ def _repair(pair: Pair) -> bool:
     try:
         journal = check(_Journal, decode(data), str(path))
     except (JsonError, DiscovercallError):
-        raise _unusable(pair, "it can't be read") from None
+        raise _unusable(pair, "it cannot be read") from None
     steps = _steps(pair, journal)
     for step in steps:
         wanted = step.sha256 if journal.direction == "forward" else step.previous_sha256
@@ -227,7 +227,7 @@ def _repair(pair: Pair) -> bool:
 
 def _unusable(pair: Pair, why: str) -> RefusedError:
     return RefusedError(
-        f"a publication was cut off here and can't be finished: {why}",
+        f"a publication was cut off here and cannot be finished: {why}",
         where=str(journal_of(pair)),
         fix="remove this file, then publish the pair again, or restore both its files from version control",
     )

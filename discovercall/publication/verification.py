@@ -135,7 +135,7 @@ def _parse_records(files: PairFiles) -> list[dict[str, Any]]:
     records = []
     for line in parse_lines(text, path):
         if not isinstance(line.value, dict):
-            raise RefusedError("is no JSON object", where=f"{path}:{line.number}")
+            raise RefusedError("must be a JSON object", where=f"{path}:{line.number}")
         records.append(line.value)
     if dump_lines(records) != files.runs:
         raise RefusedError(

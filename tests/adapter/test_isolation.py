@@ -128,6 +128,6 @@ def test_files_that_the_user_cannot_read_are_refused_beforehand(tmp_path: Path) 
     hidden = tmp_path / "hidden"
     hidden.write_text("x")
     hidden.chmod(0o600)
-    with pytest.raises(InputError, match=f"nobody can't read {hidden}"):
+    with pytest.raises(InputError, match=f"nobody cannot read {hidden}"):
         check_reachable(find_user("nobody"), ["/bin/sh", str(hidden)])
     check_reachable(find_user("nobody"), ["/bin/sh"])

@@ -114,7 +114,7 @@ def test_a_decision_says_why(pulls: list[PullRequest], branch_exists: bool, reas
         ),
         (
             [replace(PULL, head_repository_id=None)],
-            f"pull request #1 has the head {BRANCH} and GitHub names no repository for it, so it can't be"
+            f"pull request #1 has the head {BRANCH} and GitHub names no repository for it, so it cannot be"
             " told from a run of ours; have a person look at https://github.com/a/b/pull/1; nothing is run"
             " until it is settled",
         ),

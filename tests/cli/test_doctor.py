@@ -74,7 +74,7 @@ def test_all_adapters_where_nothing_is_set_up(tmp_path: Path) -> None:
     [
         ("sk-whole", "ok", "QVERIS_API_KEY is set"),
         (" ", "warning", "not set"),
-        ("sk-first\nsk-second", "warning", "a character in it can't stand in an HTTP header"),
+        ("sk-first\nsk-second", "warning", "a character in it cannot stand in an HTTP header"),
     ],
 )
 def test_a_catalog_key_that_a_run_would_refuse_is_not_called_well(

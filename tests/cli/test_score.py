@@ -102,7 +102,7 @@ def test_an_input_is_never_overwritten(command, files, tmp_path, name):
         ({"--runs": None}, "--runs: is required; see discovercall score --help$"),
         ({"--runs": "none.jsonl"}, r"none\.jsonl: cannot be read \(No such file or directory\)$"),
         ({"--runs": "broken.jsonl"}, r"broken\.jsonl:3: not valid JSON"),
-        ({"--runs": "list.jsonl"}, r"list\.jsonl:1: not a JSON object$"),
+        ({"--runs": "list.jsonl"}, r"list\.jsonl:1: must be a JSON object$"),
         ({"--runs": "empty.jsonl"}, r"empty\.jsonl: there is no record to score$"),
         ({"--runs": "other.jsonl"}, r"other\.jsonl: record .*: made with task set .*, not .*; score it with"),
         ({"--runs": "odd.jsonl"}, "record r-odd: trial must be a whole number from 1$"),

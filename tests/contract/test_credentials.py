@@ -66,9 +66,9 @@ def test_a_link_does_not_hide_that_others_can_read_the_file(tmp_path):
     [
         ("", "no API key"),
         (" \n", "no API key"),
-        (f"{KEY}\nsecond line", "can't stand in an HTTP header"),
-        (f"{KEY}é", "can't stand in an HTTP header"),
-        (f"{KEY}\0", "can't stand in an HTTP header"),
+        (f"{KEY}\nsecond line", "cannot stand in an HTTP header"),
+        (f"{KEY}é", "cannot stand in an HTTP header"),
+        (f"{KEY}\0", "cannot stand in an HTTP header"),
         (b"\xff\xfe", "holds no text"),
     ],
 )

@@ -264,7 +264,7 @@ def test_a_trial_may_be_written_with_a_fraction_of_zero():
 
 @pytest.mark.parametrize("value", [None, [], "record", 7])
 def test_a_record_must_be_an_object(value):
-    with pytest.raises(InputError, match=r"^a run record must be an object$"):
+    with pytest.raises(InputError, match=r"^a run record must be a JSON object$"):
         score_record(TASK, value)
 
 

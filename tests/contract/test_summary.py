@@ -242,7 +242,7 @@ def test_a_record_is_needed():
 
 @pytest.mark.parametrize("value", [None, [], "x"])
 def test_records_are_objects(value):
-    assert refusal([record("t1"), value]) == "a run record must be an object"
+    assert refusal([record("t1"), value]) == "a run record must be a JSON object"
 
 
 def test_unknown_tasks():
@@ -278,7 +278,7 @@ def test_run_ids_are_needed(run_id):
 @pytest.mark.parametrize("other", ["v1", None])
 def test_mixed_benchmark_versions(other):
     records = [record("t1"), record("t2", benchmark_version=other)]
-    assert refusal(records) == "records of different benchmark versions can't be scored together"
+    assert refusal(records) == "records of different benchmark versions cannot be scored together"
 
 
 @pytest.mark.parametrize("version", ["v3", "", 2, ["v2"]])

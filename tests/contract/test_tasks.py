@@ -188,7 +188,7 @@ def test_a_line_that_is_no_json(line):
 def test_a_number_that_json_cannot_carry_exactly_is_refused(number, place, field):
     text = '{"id":"a","prompt":"p",' + place.replace("NUMBER", number) + "}"
     assert complaint(text) == (
-        f"set.jsonl:1: {field}: holds a number that JSON can't carry exactly; write it as a string"
+        f"set.jsonl:1: {field}: holds a number that JSON cannot carry exactly; write it as a string"
     )
 
 
@@ -207,7 +207,7 @@ def test_a_reference_may_be_deep():
     deep = '{"x":' * depth + "1" + "}" * depth
     text = lines(task())[:-2] + ',"reference":{"candidates":[{"tool_id":"t","parameters":' + deep + "}]}}"
     assert len(parse_task_set(text, "set.jsonl")) == 1
-    with pytest.raises(InputError, match="can't carry exactly"):
+    with pytest.raises(InputError, match="cannot carry exactly"):
         parse_task_set(text.replace(":1}", ":1e999}"), "set.jsonl")
 
 

@@ -208,7 +208,7 @@ def test_a_fault_is_refused_with_its_file_and_field(corpus, name):
         ("invocation/all.json", '{"version": 1, "extra": 2, "scenarios": []}', "extra"),
         ("invocation/all.json", '{"version": 2, "scenarios": []}', "version"),
         ("invocation/all.json", '{"version": 1}', "scenarios"),
-        ("ergonomics/all.json", "[]", "must be an object"),
+        ("ergonomics/all.json", "[]", "must be a JSON object"),
         ("catalog/world.json", "{", "world.json:1: not valid JSON"),
         ("thresholds.json", "{\n{", "thresholds.json:2: not valid JSON"),
         ("discovery/lexical.jsonl", b"\xff", "not valid UTF-8"),

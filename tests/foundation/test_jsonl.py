@@ -75,7 +75,7 @@ def test_only_objects_are_records(tmp_path):
     path.write_text('{"a":1}\n\n{"b":2}\n')
     assert read_objects(path) == [{"a": 1}, {"b": 2}]
     path.write_text('{"a":1}\n\n[2]\n')
-    with pytest.raises(InputError, match=r"a\.jsonl:3: not a JSON object$"):
+    with pytest.raises(InputError, match=r"a\.jsonl:3: must be a JSON object$"):
         read_objects(path)
 
 

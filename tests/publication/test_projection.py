@@ -281,7 +281,7 @@ def test_no_list_no_key_and_no_record_are_told_so() -> None:
     nothing: list[Any] = [None, "x", b"x", 5, {}]
     for records in nothing:
         assert refusal(records) == "records: must be a list of records"
-    assert refusal([5]) == "records[0]: a run record must be an object"
+    assert refusal([5]) == "records[0]: a run record must be a JSON object"
     assert refusal(private_run(), InputError, key=b"short") == "publication key: must have 32 bytes"
     assert refusal(private_run(), InputError, key=bytes(33)) == "publication key: must have 32 bytes"
     with pytest.raises(InputError):

@@ -47,7 +47,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> PairFiles:
     ("change", "kind", "line"),
     [
         (runs(lambda text: text.replace(b"model-a", b"\xff")), InputError, "RUNS: not valid UTF-8"),
-        (runs(lambda text: text + b"[]\n"), RefusedError, "RUNS:4: is no JSON object"),
+        (runs(lambda text: text + b"[]\n"), RefusedError, "RUNS:4: must be a JSON object"),
         (
             runs(lambda text: text.replace(b",", b", ", 1)),
             RefusedError,

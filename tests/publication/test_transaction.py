@@ -204,7 +204,7 @@ def test_a_journal_that_can_not_be_followed_is_refused_and_changes_nothing(pair:
     else:
         journal_of(pair).write_text(damage)
     for attempt in (lambda: repair(pair), lambda: write_pair(pair, *NEW)):
-        with pytest.raises(RefusedError, match="can't be finished") as caught:
+        with pytest.raises(RefusedError, match="cannot be finished") as caught:
             attempt()
     assert contents(pair) == OLD
     assert str(caught.value.fix).startswith("remove this file, then publish the pair again")

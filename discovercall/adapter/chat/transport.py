@@ -39,7 +39,7 @@ async def connection(settings: ChatSettings) -> AsyncIterator[Post]:
             settings.url, settings.key, accept="application/json", trust_env=not settings.loopback
         )
     except InputError:
-        raise Refusal("start_failed", "the environment's proxies or certificates can't be used") from None
+        raise Refusal("start_failed", "the environment's proxies or certificates cannot be used") from None
     async with client:
         yield lambda body: _post(client, settings.url, body)
 

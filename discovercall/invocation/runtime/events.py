@@ -108,7 +108,7 @@ class EventRegistry:
             raise ValueError("two events have the same function name")
         for name, definition in self._by_function.items():
             if not _FUNCTION_NAME.fullmatch(name):
-                raise ValueError(f"{definition.name} can't be the name of a function tool")
+                raise ValueError(f"{definition.name} cannot be the name of a function tool")
             Draft202012Validator.check_schema(definition.parameters)
         self._validators = {name: Draft202012Validator(d.parameters) for name, d in self._definitions.items()}
 
