@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hmac
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -19,6 +18,7 @@ from discovercall.foundation.ecma_json import JsonError, compact_bytes, decode
 from discovercall.gateway.capability_api import CapabilityApi, Reply, failure
 from discovercall.gateway.faults import Effect, FaultPlan, Operation
 from discovercall.gateway.journal import RequestJournal
+from discovercall.gateway.keys import BearerKey
 from discovercall.gateway.wire import HangResponse, ResetResponse, StalledBodyResponse, pause
 
 PREFIX = "/api/v1"
@@ -46,7 +46,7 @@ class HttpFace:
 
     def __init__(self, api: CapabilityApi, api_key: str, faults: FaultPlan, journal: RequestJournal) -> None:
         self._api = api
-        self._authorization = f"Bearer {api_key}".encode("latin-1")
+        self._key = BearerKey(api_key)
         self._faults = faults
         self._journal = journal
         self.stopping = asyncio.Event()
@@ -68,7 +68,7 @@ class HttpFace:
         return endpoint
 
     async def _answer(self, operation: Operation, request: Request) -> Response:
-        if not self._is_authorized(request):
+        if not self._key.is_in(request.scope["headers"]):
             return await self._turned_away(operation, request)
         try:
             body = await _body(request)
@@ -141,10 +141,6 @@ class HttpFace:
             "x-qveris-api-version": self._api.api_version,
             "x-qveris-catalog-version": self._api.catalog_version,
         }
-
-    def _is_authorized(self, request: Request) -> bool:
-        given = request.headers.get("authorization", "").encode("latin-1", "replace")
-        return hmac.compare_digest(given, self._authorization)
 
     async def _health(self, request: Request) -> Response:
         tools, servers = self._api.size()

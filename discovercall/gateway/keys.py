@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hmac
 import os
 import secrets
+from collections.abc import Iterable
 from pathlib import Path
 
 from discovercall.foundation.errors import InputError
@@ -47,3 +49,19 @@ def write_key(path: Path, key: str) -> None:
         raise InputError(f"cannot be created ({error.strerror or error})", where=str(path)) from None
     with os.fdopen(descriptor, "w", encoding="ascii") as stream:
         stream.write(key + "\n")
+
+
+class BearerKey:
+    """Finds out whether a request carries the key, in a time that does not depend on what it carries."""
+
+    def __init__(self, key: str) -> None:
+        self._expected = f"Bearer {key}".encode("latin-1")
+
+    def is_in(self, headers: Iterable[tuple[bytes, bytes]]) -> bool:
+        """Whether the first Authorization header is right.
+
+        Args:
+            headers: of an ASGI scope, their names in lower case.
+        """
+        given = next((value for name, value in headers if name == b"authorization"), b"")
+        return hmac.compare_digest(given, self._expected)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from discovercall.foundation.ecma_json import compact
 from discovercall.gateway.cache import BrokerLike
+from discovercall.gateway.keys import BearerKey
 from discovercall.gateway.operations import (
     OPERATIONS,
     carry_out,
@@ -141,23 +141,11 @@ def serve_http(
     Raises:
         KeyboardInterrupt: after a clean stop by SIGINT.
     """
-    import uvicorn
-
-    from discovercall.gateway.foreground import run_foreground
+    from discovercall.gateway.foreground import SignalledServer, quiet_config
 
     server = build_server(broker, version=version, list_servers=list_servers)
     application = BearerOnly(server.streamable_http_app(streamable_http_path=PATH), api_key)
-    config = uvicorn.Config(
-        application,
-        loop="asyncio",
-        ws="none",
-        lifespan="on",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=2,
-    )
-    run_foreground(config, listener, on_stop)
+    SignalledServer(quiet_config(application, lifespan="on"), on_stop).run_foreground(listener)
 
 
 class BearerOnly:
@@ -165,15 +153,13 @@ class BearerOnly:
 
     def __init__(self, application: ASGIApp, api_key: str) -> None:
         self._application = application
-        self._expected = f"Bearer {api_key}".encode("latin-1")
+        self._key = BearerKey(api_key)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer 401, or pass the request on."""
-        if scope["type"] == "http":
-            given = next((v for name, v in scope["headers"] if name == b"authorization"), b"")
-            if not hmac.compare_digest(given, self._expected):
-                headers = [(b"content-type", b"text/plain"), (b"www-authenticate", b"Bearer")]
-                await send({"type": "http.response.start", "status": 401, "headers": headers})
-                await send({"type": "http.response.body", "body": b"the bearer key is missing or wrong"})
-                return
+        if scope["type"] == "http" and not self._key.is_in(scope["headers"]):
+            headers = [(b"content-type", b"text/plain"), (b"www-authenticate", b"Bearer")]
+            await send({"type": "http.response.start", "status": 401, "headers": headers})
+            await send({"type": "http.response.body", "body": b"the bearer key is missing or wrong"})
+            return
         await self._application(scope, receive, send)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ipaddress
-import signal
 import socket
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import TracebackType
 
 import uvicorn
 
@@ -16,6 +15,7 @@ from discovercall.foundation.errors import InputError
 from discovercall.gateway.capability_api import CapabilityApi
 from discovercall.gateway.catalog import World
 from discovercall.gateway.faults import Fault, FaultPlan
+from discovercall.gateway.foreground import SignalledServer, quiet_config
 from discovercall.gateway.http_app import PREFIX, HttpFace
 from discovercall.gateway.journal import RequestJournal
 from discovercall.gateway.keys import new_key
@@ -24,22 +24,15 @@ from discovercall.gateway.wire import TransportProtocol
 _START_LIMIT_S = 10.0
 # Clients pool connections; one that is closed under them while idle would look like a network failure.
 _KEEP_ALIVE_S = 600
-_STOP_LIMIT_S = 2
 
 
-class _Server(uvicorn.Server):
+class _Server(SignalledServer):
     """A server that says when it listens, and ends the waits of its faults when it stops."""
 
     def __init__(self, config: uvicorn.Config, face: HttpFace, on_stop: Callable[[], None]) -> None:
-        super().__init__(config)
+        super().__init__(config, on_stop)
         self.listening = threading.Event()
-        self.interrupted = False
         self._face = face
-        self._on_stop = on_stop
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self.interrupted = self.interrupted or sig == signal.SIGINT
-        super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
@@ -47,11 +40,7 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._face.stopping.set()
-        # Here, not after run(): a signal is raised again there, and SIGTERM ends the process at once.
-        try:
-            await super().shutdown(sockets=sockets)
-        finally:
-            self._on_stop()
+        await super().shutdown(sockets=sockets)
 
 
 class EmbeddedGateway:
@@ -124,12 +113,9 @@ def serve(
     requests = RequestJournal(journal)
     server = _server(tools, api_key, faults, requests, on_stop)
     try:
-        server.run([listener])
+        server.run_foreground(listener)
     finally:
         requests.close()
-    # A shell starts background jobs with SIGINT ignored, where raising the signal again does nothing.
-    if server.interrupted:
-        raise KeyboardInterrupt
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -188,16 +174,7 @@ def _server(
 ) -> _Server:
     api = tools if isinstance(tools, CapabilityApi) else CapabilityApi(tools)
     face = HttpFace(api, api_key, FaultPlan(faults), journal)
-    config = uvicorn.Config(
-        face.application(),
-        http=TransportProtocol,
-        loop="asyncio",
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_keep_alive=_KEEP_ALIVE_S,
-        timeout_graceful_shutdown=_STOP_LIMIT_S,
+    config = quiet_config(
+        face.application(), http=TransportProtocol, lifespan="off", timeout_keep_alive=_KEEP_ALIVE_S
     )
     return _Server(config, face, on_stop)
