@@ -13,6 +13,8 @@ from tools import mutants, performance_tables
 
 FIGURES = "benchmarks/figures.json"
 SNAPSHOT = "results/gateway/snapshots/baseline.json"
+FIRST_SNAPSHOT = "results/gateway/snapshots/run-20261130T203856Z.json"
+THRESHOLDS = "tasks/gateway/thresholds.json"
 SMALL = "benchmarks/small-catalogs.json"
 MUTANTS = "benchmarks/mutants.json"
 
@@ -56,6 +58,27 @@ def _target(root: Path, row: re.Match[str]) -> tuple[str, str]:
 def _bank_findings(root: Path, _: re.Match[str]) -> tuple[str]:
     findings = _json(root / SNAPSHOT)["hygiene"]["findings"]
     return (str(sum(finding["check"] == "bank" for finding in findings)),)
+
+
+def _loosened(root: Path) -> str:
+    """The bounds that are looser than those which the first published measurement was held to."""
+    from discovercall.evals.gates import evaluate_gates
+    from discovercall.evals.thresholds import parse_thresholds
+
+    now = _json(root / SNAPSHOT)
+    bounds = parse_thresholds(_json(root / THRESHOLDS), THRESHOLDS)
+    held = {gate.name: gate for gate in evaluate_gates(bounds, now, now["provenance"]["families"], None)}
+    rows = [
+        "| bound | | at first | since | measured at first | now |",
+        "| --- | --- | ---: | ---: | ---: | ---: |",
+    ]
+    for first in _json(root / FIRST_SNAPSHOT)["gates"]:
+        since, lowest = held[first["name"]], first["comparator"] == "min"
+        if since.threshold < first["threshold"] if lowest else since.threshold > first["threshold"]:
+            figures = (first["threshold"], since.threshold, first["actual"], since.actual)
+            cells = [f"`{first['name']}`", "≥" if lowest else "≤", *(f"{figure:.4f}" for figure in figures)]
+            rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows)
 
 
 def _search_rates(root: Path) -> str:
@@ -198,6 +221,7 @@ BLOCKS: dict[str, Callable[[Path], str]] = {
     "records": _performance(performance_tables.records),
     "run": _performance(performance_tables.run),
     "gateway": _performance(performance_tables.gateway),
+    "loosened": _loosened,
     "search-rates": _search_rates,
     "search-speed": _search_speed,
     "small-catalogs": _small_catalogs,
