@@ -17,7 +17,9 @@ from discovercall.invocation.report_model import (
     TokenTotals,
 )
 from discovercall.invocation.summary import LOW_CONFIDENCE_BELOW
+from discovercall.report.comparison import needed_to_differ
 from discovercall.report.markdown import DASH, code, table
+from discovercall.report.numbers import points, points_interval
 
 _LOW = "°"
 _LABELS = {
@@ -215,17 +217,13 @@ def _comparison(found: ModeComparison | None) -> Iterator[str]:
 
 
 def _gap_sentence(gap: Gap) -> str:
-    low, high = gap.interval_95
     text = (
-        f"Passed: {gap.difference * 100:+.1f} points, 95% interval [{low * 100:+.1f}, {high * 100:+.1f}],"
+        f"Passed: {points(gap.difference)}, 95% interval {points_interval(gap.interval_95)},"
         f" exact p = {gap.p_value:.3g}."
     )
     differing = len(gap.better) + len(gap.worse)
     if differing < gap.differing_cases_needed:
-        text += (
-            f" {differing} of the cases differ; p ≤ .05 needs at least {gap.differing_cases_needed} in one"
-            " direction."
-        )
+        text += f" {differing} of the cases differ; {needed_to_differ(gap.differing_cases_needed)}."
     return text
 
 

@@ -30,11 +30,18 @@ def gap_sentence(gap: Gap | Mapping[str, Any]) -> str:
         f" exact p = {gap.p_value:.3g}"
     )
     if not gap.could_differ:
-        text += (
-            f". {gap.differing_tasks} task(s) differ; p ≤ .05 needs at least"
-            f" {gap.differing_tasks_needed} in one direction"
-        )
+        text += f". {gap.differing_tasks} task(s) differ; {needed_to_differ(gap.differing_tasks_needed)}"
     return text
+
+
+def needed_to_differ(needed: int) -> str:
+    """How many have to differ before the exact test can find anything."""
+    return f"p ≤ .05 needs at least {needed} in one direction"
+
+
+def gap_evidence(gap: Gap) -> str:
+    """What a gap of two lanes rests on: its interval, and the exact test."""
+    return f"95% {points_interval(gap.interval_95)}, exact sign-flip test over tasks p = {gap.p_value:.3g}"
 
 
 def comparability_sentence(found: Comparability | Mapping[str, Any]) -> str:

@@ -10,11 +10,16 @@ from dataclasses import replace
 from typing import Any
 
 from discovercall.foundation.artifacts import UNREPORTED
-from discovercall.report.comparison import comparability_sentence, power_sentence
+from discovercall.report.comparison import (
+    comparability_sentence,
+    gap_evidence,
+    needed_to_differ,
+    power_sentence,
+)
 from discovercall.report.lane_tables import failure_table, headline_line, provenance_rows, result_table
 from discovercall.report.markdown import code, table
 from discovercall.report.model import Run
-from discovercall.report.numbers import decimal, points, points_interval
+from discovercall.report.numbers import decimal, points
 from discovercall.report.reading import run_of
 from discovercall.report.wording import lane_name
 
@@ -80,14 +85,14 @@ def gap_lines(report: Run) -> list[str]:
     lines = [
         f"**Gap (reference − configured model): {points(gap.points)}**"
         f" ({counts}; {report.tasks} tasks × {report.trials} trials),"
-        f" 95% {points_interval(gap.interval_95)}, exact sign-flip test over tasks p = {gap.p_value:.3g}."
+        f" {gap_evidence(gap)}."
     ]
     if gap.points < 0:
         lines.append("**The gap is negative: the configured model scored higher than the reference.**")
     if not gap.could_differ:
         lines.append(
-            f"{gap.differing_tasks} task(s) differ; p ≤ .05 needs at least"
-            f" {gap.differing_tasks_needed} in one direction, so no difference could have been shown."
+            f"{gap.differing_tasks} task(s) differ; {needed_to_differ(gap.differing_tasks_needed)}, so no"
+            " difference could have been shown."
         )
     for label, tasks in (
         ("The reference did better on", gap.better),

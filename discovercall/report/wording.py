@@ -6,9 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from discovercall.foundation.digests import is_commit
-from discovercall.report.comparison import comparability_sentence, power_sentence
+from discovercall.report.comparison import (
+    comparability_sentence,
+    gap_evidence,
+    needed_to_differ,
+    power_sentence,
+)
 from discovercall.report.gateway import StartUp
-from discovercall.report.numbers import decimal, points, points_interval, saved
+from discovercall.report.numbers import decimal, points, saved
 from discovercall.report.results import LaneGap, Result, Trend
 
 METRICS = (
@@ -109,18 +114,13 @@ def gap_statements(found: LaneGap) -> Iterator[Statement]:
         yield Statement(f"The gap is unknown: {found.refused or 'a lane has no rate'}.")
         return
     gap = found.gap
-    yield Statement(
-        f"Reference minus this lane: {points(gap.points)}, 95% {points_interval(gap.interval_95)}, exact"
-        f" sign-flip test over tasks p = {gap.p_value:.3g}.",
-        strong=True,
-    )
+    yield Statement(f"Reference minus this lane: {points(gap.points)}, {gap_evidence(gap)}.", strong=True)
     if gap.points < 0:
         yield Statement("The gap is negative: this lane scored higher than the reference.", strong=True)
     if not gap.could_differ:
         yield Statement(
             f"{gap.differing_tasks} {'task differs' if gap.differing_tasks == 1 else 'tasks differ'};"
-            f" p ≤ .05 needs at least {gap.differing_tasks_needed} in one direction, so no difference could"
-            " have been shown."
+            f" {needed_to_differ(gap.differing_tasks_needed)}, so no difference could have been shown."
         )
     if gap.better:
         yield Statement("The reference did better on:", gap.better)
