@@ -85,7 +85,7 @@ def find(
     catalog: CatalogOption = None,
     config: ConfigOption = None,
     semantic: SemanticOption = None,
-    output_format: FormatOption = GatewayFormat.HUMAN,
+    format: FormatOption = GatewayFormat.HUMAN,
 ) -> None:
     """Find the tool for a request."""
     from discovercall.gateway.settings import BrokerSettings
@@ -93,7 +93,7 @@ def find(
     settings = BrokerSettings(max_results=limit, scores=scores)
     with opened(catalog, config, semantic, settings=settings) as assembly:
         typer.echo(f"Search: {assembly.search}", err=True)
-        show(assembly.broker.find(query), output_format)
+        show(assembly.broker.find(query), format)
 
 
 @app.command()
@@ -101,11 +101,11 @@ def describe(
     tool_ref: Annotated[str, typer.Argument(help="server.tool, as `find` gave it.")],
     catalog: CatalogOption = None,
     config: ConfigOption = None,
-    output_format: FormatOption = GatewayFormat.HUMAN,
+    format: FormatOption = GatewayFormat.HUMAN,
 ) -> None:
     """Show one tool with its exact schema."""
     with opened(catalog, config, Semantic.OFF) as assembly:
-        show(assembly.broker.describe(tool_ref), output_format)
+        show(assembly.broker.describe(tool_ref), format)
 
 
 @app.command()
@@ -114,7 +114,7 @@ def call(
     arguments: Annotated[str, typer.Option("--json", help="Arguments as a JSON object.")] = "{}",
     catalog: CatalogOption = None,
     config: ConfigOption = None,
-    output_format: FormatOption = GatewayFormat.HUMAN,
+    format: FormatOption = GatewayFormat.HUMAN,
 ) -> None:
     """Execute one tool once."""
     from discovercall.gateway.operations import parsed_arguments
@@ -122,17 +122,17 @@ def call(
 
     given = parsed_arguments(arguments, tool_ref)
     if isinstance(given, Failure):
-        show(given, output_format)
+        show(given, format)
         return
     with opened(catalog, config, Semantic.OFF) as assembly:
-        show(assembly.broker.call(tool_ref, given), output_format)
+        show(assembly.broker.call(tool_ref, given), format)
 
 
 @app.command("list")
 def list_tools(
     catalog: CatalogOption = None,
     config: ConfigOption = None,
-    output_format: FormatOption = GatewayFormat.HUMAN,
+    format: FormatOption = GatewayFormat.HUMAN,
 ) -> None:
     """List the tools of the catalog."""
     from discovercall.gateway.listing import list_document
@@ -143,12 +143,12 @@ def list_tools(
         try:
             document = list_document(assembly.plain, digest, time.time())
         except CatalogUnreadableError as error:
-            show(assembly.plain.unreadable(error), output_format)
+            show(assembly.plain.unreadable(error), format)
             return
-    if output_format is GatewayFormat.JSON:
+    if format is GatewayFormat.JSON:
         print_json(document)
         return
-    if output_format is GatewayFormat.CONCISE:
+    if format is GatewayFormat.CONCISE:
         typer.echo(f"{len(document['tools'])} tools")
         return
     marks = {True: "reads", False: "changes"}
@@ -167,7 +167,7 @@ def index(
         Path, typer.Option("--config", help="gateway.toml with MCP servers.", metavar="FILE")
     ] = Path("gateway.toml"),
     semantic: SemanticOption = None,
-    output_format: FormatOption = GatewayFormat.HUMAN,
+    format: FormatOption = GatewayFormat.HUMAN,
 ) -> None:
     """Read the tools of all configured MCP servers.
 
@@ -177,11 +177,11 @@ def index(
     from discovercall.gateway.rendering import index_lines
 
     result = run_index(read_config(config), semantic=semantic.value if semantic else None, busy=say_embedding)
-    if output_format is GatewayFormat.JSON:
+    if format is GatewayFormat.JSON:
         print_json(result.to_json())
     else:
         lines = index_lines(result)
-        typer.echo("\n".join(lines if output_format is GatewayFormat.HUMAN else lines[-1:]))
+        typer.echo("\n".join(lines if format is GatewayFormat.HUMAN else lines[-1:]))
     if not result.complete:
         raise typer.Exit(EXIT_NO)
 

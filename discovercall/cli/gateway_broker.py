@@ -117,7 +117,7 @@ def say_embedding() -> None:
     )
 
 
-def show(answer: Answer, output_format: GatewayFormat) -> None:
+def show(answer: Answer, format: GatewayFormat) -> None:
     """Print an answer; a failure ends the command with exit code 1.
 
     Raises:
@@ -125,10 +125,10 @@ def show(answer: Answer, output_format: GatewayFormat) -> None:
     """
     from discovercall.gateway.rendering import concise, human
 
-    if output_format is GatewayFormat.JSON:
+    if format is GatewayFormat.JSON:
         print_json(answer.to_json())
     else:
-        typer.echo(human(answer) if output_format is GatewayFormat.HUMAN else concise(answer))
+        typer.echo(human(answer) if format is GatewayFormat.HUMAN else concise(answer))
     if not answer.ok:
         raise typer.Exit(EXIT_NO)
 

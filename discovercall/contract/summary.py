@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from discovercall.contract.additions import Measurements, model_additions, workflow_task_rates
-from discovercall.contract.comparability import Provenance, RecordCheck, benchmark_version, trials_per_task
 from discovercall.contract.scoring import score_checked
 from discovercall.contract.tasks import validate_task_set
+from discovercall.contract.uniformity import Provenances, RecordCheck, benchmark_version, trials_per_task
 from discovercall.foundation.digests import is_sha256
 from discovercall.foundation.ecma_json import compact
 from discovercall.foundation.errors import InputError
@@ -88,7 +88,7 @@ def _checked_tasks(
 class _ModelRun:
     """What is known of one model's records."""
 
-    provenance: Provenance = field(default_factory=Provenance)
+    provenance: Provenances = field(default_factory=Provenances)
     scores: list[dict[str, Any]] = field(default_factory=list)
     measurements: Measurements = field(default_factory=Measurements)
 

@@ -34,8 +34,8 @@ Decide = Callable[[dict[str, Any]], Awaitable[Any]]
 """Puts one request to a lane's adapter and gives its answer."""
 
 
-class CapabilityApi(Protocol):
-    """The three operations of the capability API."""
+class ApiClient(Protocol):
+    """The three operations of the capability API, as a trial asks for them."""
 
     async def discover(self, query: str, limit: int, session_id: str) -> Discovery:
         """Tools for a query."""
@@ -81,7 +81,7 @@ class Session:
 
     def __init__(
         self,
-        api: CapabilityApi,
+        api: ApiClient,
         plan: RunPlan,
         planned: PlannedTrial,
         session_id: str,

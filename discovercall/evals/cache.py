@@ -9,7 +9,7 @@ from typing import Any
 
 from discovercall.evals.cases import Corpus
 from discovercall.evals.scaling import online
-from discovercall.evals.surfaces import canonical
+from discovercall.evals.surfaces import without_ages
 from discovercall.evals.tally import Tally, tally_members
 from discovercall.evals.tokens import CharacterEstimator, Estimator
 from discovercall.gateway.broker import Broker
@@ -137,7 +137,7 @@ def measure_cache(
             if not live:
                 served += 1
                 tokens += gauge.estimate(json.dumps(answer, sort_keys=True, separators=(",", ":")))
-                same = first is not None and canonical(answer) == canonical(first)
+                same = first is not None and without_ages(answer) == without_ages(first)
                 tallies["faithfulRate"].note(step.name, same and "cachedAgeSeconds" in answer)
             first = first or answer
     return CacheResult(

@@ -91,7 +91,7 @@ def read_command(run_command: RunCommand, words: Sequence[str]) -> Reading:
     outcome = run_command(words)
     size = len(outcome.stdout.encode("utf-8", "replace"))
     document = _object(outcome.stdout) if outcome.exit_code in (0, 1) else None
-    return Reading(canonical(document), outcome.exit_code != 0, size)
+    return Reading(without_ages(document), outcome.exit_code != 0, size)
 
 
 def in_memory(
@@ -156,9 +156,9 @@ async def _read_mcp(client: Client, case: ErgonomicsCase) -> Reading:
     size = sum(len(block.encode("utf-8", "replace")) for block in blocks)
     failed = bool(result.is_error)
     if operation == "callTool" and not failed:
-        return Reading(canonical(_bare(blocks, result.meta)), failed, size)
+        return Reading(without_ages(_bare(blocks, result.meta)), failed, size)
     single = len(blocks) == 1 and result.structured_content is None
-    return Reading(canonical(_object(blocks[0])) if single else None, failed, size)
+    return Reading(without_ages(_object(blocks[0])) if single else None, failed, size)
 
 
 def _bare(blocks: Sequence[str], meta: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -184,7 +184,7 @@ def _object(text: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def canonical(document: dict[str, Any] | None) -> dict[str, Any] | None:
+def without_ages(document: dict[str, Any] | None) -> dict[str, Any] | None:
     """A document without its ages, and without the notice of a cached answer."""
     if document is None:
         return None

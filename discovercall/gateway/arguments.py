@@ -32,7 +32,7 @@ class Problem:
     got: Any
     message: str
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """The machine form."""
         return {"field": self.field, "rule": self.rule, "expected": self.expected, "got": self.got}
 

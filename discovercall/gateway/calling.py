@@ -98,7 +98,7 @@ class Caller:
             wording.INVALID_ARGUMENTS,
             tool_ref=tool_ref,
             server_id=server_id,
-            problems=tuple(problem.as_json() for problem in problems),
+            problems=tuple(problem.to_json() for problem in problems),
         )
 
     def _refused_by_server(
@@ -127,7 +127,7 @@ class Caller:
             retry=Retry("after", "index_refreshed"),
             tool_ref=tool_ref,
             server_id=server_id,
-            problems=tuple(problem.as_json() for problem in problems),
+            problems=tuple(problem.to_json() for problem in problems),
         )
 
     def _downstream_error(

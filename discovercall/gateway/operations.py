@@ -116,7 +116,7 @@ def carry_out(broker: BrokerLike, operation: Operation, arguments: Mapping[str, 
                 "ARGUMENT_VALIDATION_FAILED",
                 f"Invalid arguments for {operation}: " + "; ".join(p.message for p in problems) + ".",
                 wording.INVALID_ARGUMENTS,
-                problems=tuple(problem.as_json() for problem in problems),
+                problems=tuple(problem.to_json() for problem in problems),
             )
         )
     try:

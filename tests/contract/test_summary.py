@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discovercall import score_records
-from discovercall.contract.comparability import METADATA_FIELDS
 from discovercall.contract.summary import score_stream
+from discovercall.contract.uniformity import METADATA_FIELDS
 from discovercall.foundation.ecma_json import pretty
 from discovercall.foundation.errors import InputError
 from tests.support.records import DIGEST, failed, metadata, record, run, task

@@ -34,7 +34,7 @@ RIGHT = {"count": 3, "tags": [], "where": {"city": "Lagos", "zip": 8}}
 
 
 def refused(arguments):
-    problems = [problem.as_json() for problem in check_arguments(SCHEMA, arguments)]
+    problems = [problem.to_json() for problem in check_arguments(SCHEMA, arguments)]
     return {"type": "ARGUMENT_VALIDATION_FAILED", "problems": problems}
 
 

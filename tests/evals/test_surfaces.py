@@ -14,11 +14,11 @@ from discovercall.evals.surfaces import (
     CommandOutcome,
     Reading,
     build_face,
-    canonical,
     differences,
     in_memory,
     over_stdio,
     read_command,
+    without_ages,
     words_of,
 )
 from discovercall.gateway.advice import for_world
@@ -145,7 +145,7 @@ def _ended(outcome, words):
 
 
 def test_a_face_without_an_envelope_is_no_document():
-    assert canonical(None) is None
+    assert without_ages(None) is None
     for outcome in (CommandOutcome(2, "{}"), CommandOutcome(0, "null"), CommandOutcome(0, "Traceback")):
         reading = read_command(partial(_ended, outcome), [])
         assert reading.document is None
@@ -180,7 +180,7 @@ def test_what_changes_from_moment_to_moment_is_left_out():
         "catalogStats": {"catalogAgeSeconds": 9, "staleTools": 1},
         "reason": "r",
     }
-    assert canonical(document) == {"catalogStats": {"staleTools": 1}, "reason": "r"}
+    assert without_ages(document) == {"catalogStats": {"staleTools": 1}, "reason": "r"}
     assert "cachedAgeSeconds" in document
 
 

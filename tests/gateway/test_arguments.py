@@ -74,7 +74,7 @@ def test_unknown_arguments_only_where_forbidden():
 
 def test_machine_form():
     problem = check_arguments(SCHEMA, {"name": 1})[0]
-    assert problem.as_json() == {"field": "name", "rule": "type", "expected": "string", "got": "integer"}
+    assert problem.to_json() == {"field": "name", "rule": "type", "expected": "string", "got": "integer"}
     assert "name" in problem.message
     assert "string" in problem.message
 
@@ -135,4 +135,4 @@ def test_agrees_with_json_schema_on_what_it_checks(schema, arguments):
 def test_every_problem_names_its_field(schema, arguments):
     for problem in check_arguments(schema, arguments):
         assert problem.field in problem.message
-        assert problem.rule == problem.as_json()["rule"]
+        assert problem.rule == problem.to_json()["rule"]

@@ -92,7 +92,7 @@ class RecordCheck:
             )
 
 
-class Provenance:
+class Provenances:
     """The different provenances among the records of one model: one, where they belong together."""
 
     def __init__(self) -> None:
