@@ -6,13 +6,13 @@ from typing import Any
 
 from discovercall.adapter.failures import AdapterFailure
 from discovercall.foundation.ecma_json import JsonError, compact, compact_bytes, loads
-from discovercall.foundation.ecmascript import MAX_SAFE_INTEGER, is_integer, is_safe, trim
+from discovercall.foundation.ecmascript import is_safe, trim
+from discovercall.foundation.token_usage import USAGE_FIELDS, counts_of
 
 PROTOCOL_VERSION = 1
 RESULT_FIELDS = ("tool_id", "capability", "cost_class", "reliability", "as_of_support")
 TOOL_FIELDS = ("tool_id", "name", "description", "params", "one_of_required", "examples")
 MAX_NOTES = 8
-USAGE_FIELDS = ("prompt_tokens", "completion_tokens", "cached_tokens")
 
 _SELECT_INSTRUCTION = (
     "Choose the one tool among the discovery results that serves the user's request best. "
@@ -117,8 +117,7 @@ def usage_of(answer: Any) -> dict[str, int] | None:
     usage = answer.get("usage") if isinstance(answer, dict) else None
     if not isinstance(usage, dict):
         return None
-    counts = {name: int(usage[name]) for name in USAGE_FIELDS if _is_count(usage.get(name))}
-    return counts or None
+    return counts_of(usage, USAGE_FIELDS) or None
 
 
 def notes_of(answer: Any) -> dict[str, str] | None:
@@ -154,7 +153,3 @@ def _conversation(instruction: str, task: dict[str, Any], response_schema: dict[
 
 def _only(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
     return {name: value[name] for name in names if name in value} if isinstance(value, dict) else {}
-
-
-def _is_count(value: Any) -> bool:
-    return is_integer(value) and 0 <= value <= MAX_SAFE_INTEGER

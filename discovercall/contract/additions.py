@@ -6,9 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from discovercall.foundation.token_usage import USAGE_FIELDS
+
 STAGES = ("discover", "select", "inspect", "parameterize", "call")
-_DECISIONS = ("select", "parameterize")
-_USAGE = ("prompt_tokens", "completion_tokens", "cached_tokens")
+DECISIONS = ("select", "parameterize")
 
 
 class Measurements:
@@ -17,7 +18,7 @@ class Measurements:
     def __init__(self) -> None:
         self._durations: dict[str, list[float]] = {stage: [] for stage in STAGES}
         self._usage: dict[str, dict[str, list[float]]] = {
-            stage: {name: [] for name in _USAGE} for stage in _DECISIONS
+            stage: {name: [] for name in USAGE_FIELDS} for stage in DECISIONS
         }
 
     def add(self, record: Mapping[str, Any]) -> None:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
 
 from discovercall.foundation.digests import is_sha256
 from discovercall.foundation.ecmascript import (
+    MAX_SAFE_INTEGER,
     SAFE_PATTERN,
     is_finite_number,
     is_integer,
@@ -23,7 +24,6 @@ from discovercall.foundation.models import refuse
 TEXT_LIMIT = 256
 RUNTIME_LIMIT = 128
 TOOL_ID_LIMIT = 512
-MAX_WHOLE = 2**53 - 1
 _REASON_CODE = re.compile(r"[a-z][a-z0-9_]{1,63}\Z")
 _TIME_PATTERN = (
     "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\\.[0-9]{3}Z"
@@ -127,7 +127,7 @@ UpTo100 = Annotated[
 ]
 Count = Annotated[
     int,
-    BeforeValidator(partial(_whole, low=0, high=MAX_WHOLE)),
-    WithJsonSchema({"type": "integer", "minimum": 0, "maximum": MAX_WHOLE}),
+    BeforeValidator(partial(_whole, low=0, high=MAX_SAFE_INTEGER)),
+    WithJsonSchema({"type": "integer", "minimum": 0, "maximum": MAX_SAFE_INTEGER}),
 ]
 Rate = Annotated[Any, BeforeValidator(_rate), WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1})]

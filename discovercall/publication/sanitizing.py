@@ -10,19 +10,19 @@ import secrets as randomness
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from discovercall.adapter.protocol import USAGE_FIELDS
 from discovercall.capability.revisions import INVALID, MIXED
-from discovercall.contract.additions import STAGES
+from discovercall.contract.additions import DECISIONS, STAGES
 from discovercall.contract.matching import constraint_accuracy, required_parameter_accuracy
 from discovercall.contract.record import PENDING, catalog_observation_sha256
 from discovercall.contract.scoring import check_identity
 from discovercall.contract.tasks import validate_task_set
 from discovercall.foundation.artifacts import UNREPORTED
 from discovercall.foundation.digests import sha256_of_json
-from discovercall.foundation.ecmascript import is_blank, is_integer, utf16_length
+from discovercall.foundation.ecmascript import is_blank, utf16_length
 from discovercall.foundation.errors import DiscovercallError, InputError, RefusedError
+from discovercall.foundation.token_usage import USAGE_FIELDS, counts_of
 from discovercall.publication.digesting import KEY_BYTES, Digests
-from discovercall.publication.fields import MAX_WHOLE, TEXT_LIMIT, is_reason_code
+from discovercall.publication.fields import TEXT_LIMIT, is_reason_code
 from discovercall.publication.policy import LEGACY_LANE, Policy, read_policy
 from discovercall.publication.secret_scan import SecretScanner
 from discovercall.publication.validation import check_public_records
@@ -30,7 +30,6 @@ from discovercall.statistics.bootstrap import round_half_up
 
 UNCLASSIFIED = "unclassified"
 _FROM_API = ("api_revision", "catalog_revision")
-_DECISIONS = ("select", "parameterize")
 
 
 def sanitize_records(
@@ -273,12 +272,7 @@ def _error(error: Any) -> dict[str, Any]:
 
 
 def _measurements(record: Mapping[str, Any]) -> dict[str, Any]:
-    durations = _counts(_part(record, "durations_ms"), STAGES)
-    usage = {stage: _counts(_part(_part(record, "usage"), stage), USAGE_FIELDS) for stage in _DECISIONS}
+    durations = counts_of(_part(record, "durations_ms"), STAGES)
+    usage = {stage: counts_of(_part(_part(record, "usage"), stage), USAGE_FIELDS) for stage in DECISIONS}
     usage = {stage: counts for stage, counts in usage.items() if counts}
     return {**({"durations_ms": durations} if durations else {}), **({"usage": usage} if usage else {})}
-
-
-def _counts(values: Mapping[str, Any], names: Iterable[str]) -> dict[str, int]:
-    given = {name: values[name] for name in names if name in values}
-    return {n: int(count) for n, count in given.items() if is_integer(count) and 0 <= count <= MAX_WHOLE}

@@ -9,7 +9,8 @@ from discovercall.adapter.answers import fits_schema
 from discovercall.adapter.authoring import Refusal
 from discovercall.adapter.chat.settings import ChatSettings
 from discovercall.foundation.ecma_json import JsonError, compact_bytes, decode, loads
-from discovercall.foundation.ecmascript import MAX_SAFE_INTEGER, is_integer, is_safe, trim
+from discovercall.foundation.ecmascript import is_safe, trim
+from discovercall.foundation.token_usage import USAGE_FIELDS, chat_usage
 
 _SCHEMA_NAME = "answer"
 _FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*)```", re.DOTALL | re.IGNORECASE)
@@ -52,7 +53,8 @@ def read_completion(data: bytes, schema: dict[str, Any], mode: str) -> dict[str,
     answer = _answer(_text(completion), mode)
     if not fits_schema(answer, schema):
         raise Refusal("invalid_output", "the answer does not fit the response schema")
-    usage = _usage(completion.get("usage"))
+    reported = completion.get("usage")
+    usage = chat_usage(reported, USAGE_FIELDS) if isinstance(reported, dict) else {}
     note = {"response_format": mode}
     if is_safe(completion.get("model")):
         note["model"] = completion["model"]
@@ -105,19 +107,3 @@ def _answer(text: str, mode: str) -> dict[str, Any]:
     if not isinstance(answer, dict):
         raise Refusal("invalid_output", "the answer is no JSON object")
     return answer
-
-
-def _usage(reported: Any) -> dict[str, int]:
-    if not isinstance(reported, dict):
-        return {}
-    details = reported.get("prompt_tokens_details")
-    counts = {
-        "prompt_tokens": reported.get("prompt_tokens"),
-        "completion_tokens": reported.get("completion_tokens"),
-        "cached_tokens": details.get("cached_tokens") if isinstance(details, dict) else None,
-    }
-    return {
-        name: int(value)
-        for name, value in counts.items()
-        if value is not None and is_integer(value) and 0 <= value <= MAX_SAFE_INTEGER
-    }

@@ -45,7 +45,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The model's answer, any JSON value, and what it used (`protocol.USAGE_FIELDS`; None: not reported)."""
+    """The model's answer, any JSON value, and what it used (`USAGE_FIELDS`; None: not reported)."""
 
     answer: Any
     usage: dict[str, int] | None

@@ -7,6 +7,7 @@ from typing import Any
 
 from discovercall.foundation.ecma_json import JsonError, decode, loads
 from discovercall.foundation.ecmascript import is_integer
+from discovercall.foundation.token_usage import USAGE_FIELDS, chat_usage
 from discovercall.invocation.runtime.chat import (
     ChatError,
     Finish,
@@ -166,18 +167,13 @@ def _code(status: int | None) -> str:
 def _usage(usage: Any) -> Usage | None:
     if not isinstance(usage, dict):
         return None
-    details = usage.get("prompt_tokens_details")
-    cached = details.get("cached_tokens") if isinstance(details, dict) else None
+    counts = chat_usage(usage, (*USAGE_FIELDS, "total_tokens"))
     return Usage(
-        prompt=_count(usage.get("prompt_tokens")),
-        completion=_count(usage.get("completion_tokens")),
-        total=_count(usage.get("total_tokens")),
-        cached=_count(cached),
+        prompt=counts.get("prompt_tokens"),
+        completion=counts.get("completion_tokens"),
+        total=counts.get("total_tokens"),
+        cached=counts.get("cached_tokens"),
     )
-
-
-def _count(value: Any) -> int | None:
-    return int(value) if is_integer(value) and 0 <= value < 2**53 else None
 
 
 def _invalid(what: str) -> ChatError:
