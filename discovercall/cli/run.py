@@ -104,7 +104,6 @@ def run(
 
     A trial discovers, selects, inspects, parameterizes and, with --execute, calls.
     """
-    from discovercall.cli.sandbox import gateway_definition_sha256
     from discovercall.contract.options import RunOptions, prepare_run
     from discovercall.foundation.revision import installed_revision
 
@@ -136,7 +135,7 @@ def run(
         allow_tracked_output=allow_tracked_output,
         sandbox=sandbox,
         gateway=gateway,
-        api_definition_sha256=gateway_definition_sha256(gateway, os.environ) if gateway is not None else None,
+        api_definition_sha256=None if gateway is None else _definition_sha256(gateway),
         resume=resume,
     )
     prepared = prepare_run(options, os.environ, installed_revision())
@@ -171,6 +170,13 @@ def _lanes(
     if output is not None or not out:
         raise InputError("names the folder of the outputs with --lanes", where="--out")
     return tuple(read_lanes(lanes, Path(out)))
+
+
+def _definition_sha256(gateway: Path) -> str:
+    from discovercall.gateway.config import load_config
+    from discovercall.gateway.definition import definition_sha256
+
+    return definition_sha256(load_config(gateway, os.environ))
 
 
 def _print_plan(plan: RunPlan, format: Format) -> None:

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from discovercall.contract.execution import Connection
 from discovercall.contract.options import PreparedRun, RunOptions
-from discovercall.foundation.digests import sha256_hex, sha256_of_json
-from discovercall.foundation.ecma_json import decode
 from discovercall.foundation.errors import InputError
-from discovercall.foundation.files import read_input
 
 if TYPE_CHECKING:
     from discovercall.gateway.capability_api import CapabilityApi
     from discovercall.gateway.catalog import World
-    from discovercall.gateway.config import GatewayConfig
-
-_TIMES = ("indexedAt", "lastIndexedAt")
 
 
 @contextlib.contextmanager
@@ -59,59 +52,6 @@ def connected(
         yield Connection(url, key, options.concurrency, options.requests_per_minute)
 
 
-def gateway_definition_sha256(path: Path, environment: Mapping[str, str]) -> str:
-    """Digest of which servers a `gateway.toml` reaches, how, and what their index holds.
-
-    Values of variables and headers are secrets and not part of it, nor is when the index was made.
-
-    Raises:
-        InputError: the configuration is unusable.
-    """
-    from discovercall.gateway.config import load_config
-
-    return _definition_sha256(load_config(path, environment))
-
-
-def _definition_sha256(config: GatewayConfig) -> str:
-    servers = [
-        {
-            "id": server.server_id,
-            "command": list(server.command),
-            "cwd": None if server.cwd is None else str(server.cwd),
-            "env": sorted(server.env or {}),
-            "url": server.url,
-            "headers": sorted(server.headers or {}),
-            "enabled": server.enabled,
-        }
-        for server in config.servers
-    ]
-    settings = asdict(config.settings) | {"semantic": config.semantic}
-    return sha256_of_json(
-        {"servers": servers, "settings": settings, "index": _index_sha256(config.index_path)}
-    )
-
-
-def _index_sha256(path: Path) -> str | None:
-    """Digest of an index but for its times; of its bytes where it is unusable, None where there is none."""
-    try:
-        data = read_input(path)
-    except OSError:
-        return None
-    try:
-        return sha256_of_json(_without_times(decode(data)))
-    except ValueError:
-        return sha256_hex(data)
-
-
-def _without_times(value: Any) -> Any:
-    if not isinstance(value, dict):
-        return value
-    kept = {name: member for name, member in value.items() if name not in _TIMES}
-    if isinstance(kept.get("tools"), list):
-        kept["tools"] = [_without_times(tool) for tool in kept["tools"]]
-    return kept
-
-
 @contextlib.contextmanager
 def _embedded(tools: World | CapabilityApi) -> Iterator[tuple[str, str]]:
     """Base URL and key of a gateway in this process."""
@@ -136,6 +76,7 @@ def _over_servers(path: Path, environment: Mapping[str, str], planned: str | Non
     from discovercall.gateway.assembly import assemble
     from discovercall.gateway.capability_api import CapabilityApi
     from discovercall.gateway.config import load_config
+    from discovercall.gateway.definition import definition_sha256
     from discovercall.gateway.listing import strictness
     from discovercall.gateway.store import CatalogUnreadableError
 
@@ -147,7 +88,7 @@ def _over_servers(path: Path, environment: Mapping[str, str], planned: str | Non
             tools = assembly.plain.source.current().tools()
         except CatalogUnreadableError as error:
             raise InputError(str(error), where="--gateway", fix=remedy) from None
-        if planned is not None and _definition_sha256(config) != planned:
+        if planned is not None and definition_sha256(config) != planned:
             raise InputError(
                 "it or its index changed since the plan was made", where=str(path), fix="start again"
             )

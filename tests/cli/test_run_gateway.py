@@ -8,95 +8,14 @@ from typing import Any
 
 import pytest
 
-from discovercall.cli.sandbox import connected, gateway_definition_sha256
+from discovercall.cli.sandbox import connected
 from discovercall.contract.lane_options import LaneOptions
 from discovercall.contract.options import RunOptions, prepare_run
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.revision import UNKNOWN_REVISION
 from tests.support.bench import Bench, Done, assert_refused
+from tests.support.one_server import SERVER, configure, digest
 from tests.support.records import lines, task
-
-SERVER = {"command": "/bin/one", "args": ["a"], "env": {"TOKEN": "${SECRET}"}}
-
-
-def index(path: Path, at: int = 1, **changes: Any) -> None:
-    """Write an index of one tool."""
-    entry = {
-        "serverId": "desk",
-        "name": "list_notes",
-        "title": "",
-        "description": "List all notes.",
-        "inputSchema": {"type": "object", "properties": {}},
-        "readOnly": True,
-        "freshness": "fresh",
-        "lastIndexedAt": at,
-    }
-    servers = [{"id": "desk", "status": "online"}]
-    content = {"version": 1, "indexedAt": at, "servers": servers, "tools": [entry | changes]}
-    path.with_name("gateway.index.json").write_text(json.dumps(content))
-
-
-def configure(folder: Path, server: dict[str, Any] = SERVER, more: str = "") -> Path:
-    """Write a configuration of one server, and its index."""
-    path = folder / "gateway.toml"
-    tables = {name: value for name, value in server.items() if isinstance(value, dict)}
-    plain = {name: value for name, value in server.items() if name not in tables}
-    text = ["[servers.desk]", *(f"{name} = {json.dumps(value)}" for name, value in plain.items())]
-    for table, members in tables.items():
-        text += [f"[servers.desk.{table}]", *(f"{n} = {json.dumps(v)}" for n, v in members.items())]
-    path.write_text("\n".join([*text, more, ""]))
-    index(path)
-    return path
-
-
-def digest(path: Path, **environment: str) -> str:
-    return gateway_definition_sha256(path, environment)
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        SERVER | {"command": "/bin/two"},
-        SERVER | {"args": ["b"]},
-        SERVER | {"args": []},
-        SERVER | {"env": {"OTHER": "${SECRET}"}},
-        SERVER | {"cwd": "elsewhere"},
-        SERVER | {"enabled": False},
-        {"url": "http://127.0.0.1:1/mcp"},
-        {"url": "http://127.0.0.1:1/mcp", "headers": {"X-Key": "k"}},
-    ],
-)
-def test_the_digest_tells_other_servers(tmp_path: Path, changed: dict[str, Any]) -> None:
-    before = digest(configure(tmp_path))
-    assert digest(configure(tmp_path)) == before
-    assert digest(configure(tmp_path, changed)) != before
-
-
-def test_the_digest_tells_another_place_setting_and_index(tmp_path: Path) -> None:
-    path = configure(tmp_path)
-    other = tmp_path / "other"
-    other.mkdir()
-    before = digest(path)
-    found = {before, digest(configure(other))}
-    found.add(digest(configure(tmp_path, more="[budgets]\nmax_results = 2\n")))
-    configure(tmp_path)
-    index(path, description="List none.")
-    found.add(digest(path))
-    path.with_name("gateway.index.json").write_text("{")
-    found.add(digest(path))
-    path.with_name("gateway.index.json").unlink()
-    found.add(digest(path))
-    assert len(found) == 6
-    index(path, at=2)
-    assert digest(path) == before, "the same tools, read again"
-
-
-def test_values_of_secrets_are_not_part_of_the_digest(tmp_path: Path) -> None:
-    path = configure(tmp_path)
-    assert digest(path) == digest(path, SECRET="s-1") == digest(path, SECRET="s-2")
-    address = {"url": "http://127.0.0.1:1/mcp", "headers": {"X-Key": "${SECRET}"}}
-    path = configure(tmp_path, address)
-    assert digest(path, SECRET="s-1") == digest(path, SECRET="s-2")
 
 
 def test_servers_that_change_after_the_plan_are_not_reached(tmp_path: Path, bench: Bench) -> None:
