@@ -18,7 +18,7 @@ def counts_of(values: Mapping[str, Any], names: Iterable[str]) -> dict[str, int]
         values: anything by name.
         names: which are wanted; one that is missing or no whole number from 0 is left out.
     """
-    given = ((name, values.get(name)) for name in names)
+    given = ((name, values[name]) for name in names if name in values)
     return {name: int(value) for name, value in given if is_integer(value) and 0 <= value <= MAX_SAFE_INTEGER}
 
 

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from discovercall.foundation.token_usage import chat_usage, counts_of
@@ -16,9 +18,10 @@ def test_anything_else_is_left_out(value):
 
 
 def test_cached_tokens_come_from_the_details_alone():
-    reported = {"prompt_tokens": 5, "total_tokens": 8, "cached_tokens": 9}
+    reported: dict[str, Any] = {"prompt_tokens": 5, "total_tokens": 8, "cached_tokens": 9}
     assert chat_usage(reported, ("prompt_tokens", "cached_tokens")) == {"prompt_tokens": 5}
-    for details in (None, [], {"cached_tokens": None}):
+    unusable: list[Any] = [None, [], {"cached_tokens": None}]
+    for details in unusable:
         assert chat_usage(reported | {"prompt_tokens_details": details}, ("cached_tokens",)) == {}
     reported["prompt_tokens_details"] = {"cached_tokens": 4}
     assert chat_usage(reported, ("total_tokens", "cached_tokens")) == {"total_tokens": 8, "cached_tokens": 4}
