@@ -103,7 +103,7 @@ def _rate(scope: Mapping[str, Any], name: str) -> str:
     interval = scope["intervals"][name]
     if scope[name] is None:
         return "–"
-    return f"{scope[name]:.2f} [{interval['low']:.2f}, {interval['high']:.2f}]"
+    return f"{scope[name]:.2f} [{interval['low']:.2f}, {interval['high']:.2f}] of {interval['of']}"
 
 
 def _small_catalogs(root: Path) -> str:
@@ -121,14 +121,13 @@ def _small_catalogs(root: Path) -> str:
                 _part(scopes["matchable"], "refusedWithout"),
                 _part(scopes["no_match"], "refusedWithout"),
             ]
-            count = f"{name} ({scopes['matchable']['n']} + {scopes['no_match']['n']})"
-            rows.append(f"| {count} | {shown} | {' | '.join(cells)} |")
+            rows.append(f"| {name} | {shown} | {' | '.join(cells)} |")
     return "\n".join(rows)
 
 
 def _part(scope: Mapping[str, Any], name: str) -> str:
     low, high = scope[name]["interval"]
-    return f"{scope[name]['rate']:.2f} [{low:.2f}, {high:.2f}]"
+    return f"{scope[name]['rate']:.2f} [{low:.2f}, {high:.2f}] of {scope['n']}"
 
 
 def _search_speed(root: Path) -> str:

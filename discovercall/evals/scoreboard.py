@@ -61,7 +61,8 @@ def _head(result: Mapping[str, Any]) -> list[str]:
         " · ".join(facts),
         "",
         "How each figure is made, and what it can't tell: [METHODOLOGY.md](../../METHODOLOGY.md)."
-        " Brackets are 95% intervals.",
+        " Brackets are 95% intervals, and `of` says over how many cases. MRR is over those of top-1, the AUC"
+        " over those of false refusals against those of no match.",
     ]
 
 
@@ -97,11 +98,11 @@ def _scopes_table(scopes: Mapping[str, Any], moved: Mapping[str, float]) -> list
                 _with_interval(found, "top1"),
                 _with_interval(found, "top3"),
                 three(found["mrr"]),
-                percent(found["wrongServerRate"]),
+                _with_interval(found, "wrongServerRate"),
                 _with_interval(found, "noMatchCorrectness"),
                 _with_interval(found, "falseRefusalRate"),
-                percent(found["endToEnd"]),
-                percent(found["capabilityAblation"]),
+                _with_interval(found, "endToEnd"),
+                _with_interval(found, "capabilityAblation"),
                 signed(moved.get(f"discovery.{scope}.top1")),
             )
         )
@@ -200,7 +201,8 @@ def diff_section(diff: Mapping[str, Any]) -> list[str]:
 
 def _with_interval(scope: Mapping[str, Any], metric: str) -> str:
     shown = percent(scope[metric])
-    return shown if shown == DASH else f"{shown} {interval(scope['intervals'].get(metric))}".rstrip()
+    found = scope["intervals"].get(metric)
+    return shown if shown == DASH or not found else f"{shown} {interval(found)} of {found['of']}"
 
 
 def _deltas(result: Mapping[str, Any]) -> dict[str, float]:

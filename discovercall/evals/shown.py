@@ -20,6 +20,12 @@ def percent(value: float | None) -> str:
     return DASH if value is None else f"{value * 100:.1f}%"
 
 
+def share(found: Mapping[str, Any], metric: str) -> str:
+    """A rate and the cases behind it: `68.6% of 137`."""
+    shown, spread = percent(found[metric]), (found.get("intervals") or {}).get(metric)
+    return f"{shown} of {spread['of']}" if spread and shown != DASH else shown
+
+
 def three(value: float | None) -> str:
     """Three decimals, or a whole number as it is."""
     return DASH if value is None else f"{value:.3f}"

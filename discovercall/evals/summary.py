@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from discovercall.evals.scoreboard import RANKERS, SCOPES, verdict_line
-from discovercall.evals.shown import DASH, interval, percent, signed, three
+from discovercall.evals.shown import DASH, interval, share, signed, three
 from discovercall.foundation.ecmascript import is_finite_number
 from discovercall.foundation.shown import plain
 
@@ -17,7 +17,7 @@ def concise(result: Mapping[str, Any]) -> str:
     passed = sum(gate["pass"] for gate in gates)
     parts = [verdict_line(result)]
     if result.get("discovery"):
-        parts.append(f"top-1 {percent(result['discovery']['overall']['top1'])}")
+        parts.append(f"top-1 {share(result['discovery']['overall'], 'top1')}")
     return plain(" · ".join([*parts, f"gates {passed}/{len(gates)}"]))
 
 
@@ -81,19 +81,19 @@ def _scope_row(scope: str, found: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         scope,
         str(found["n"]),
-        percent(found["top1"]),
+        share(found, "top1"),
         interval(found["intervals"].get("top1")) or DASH,
-        percent(found["top3"]),
+        share(found, "top3"),
         three(found["mrr"]),
-        percent(found["noMatchCorrectness"]),
-        percent(found["falseRefusalRate"]),
-        percent(found["capabilityAblation"]),
+        share(found, "noMatchCorrectness"),
+        share(found, "falseRefusalRate"),
+        share(found, "capabilityAblation"),
     )
 
 
 def _rates(found: Mapping[str, Any]) -> list[str]:
-    named = [(name, value) for name, value in found.items() if _is_share(name, value)]
-    return aligned(("", ""), [(f"  {name}", percent(value)) for name, value in named])[1:] if named else []
+    named = [name for name, value in found.items() if _is_share(name, value)]
+    return aligned(("", ""), [(f"  {name}", share(found, name)) for name in named])[1:] if named else []
 
 
 def _is_share(name: str, value: Any) -> bool:

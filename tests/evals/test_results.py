@@ -54,7 +54,7 @@ def test_the_baseline_meets_the_thresholds_as_they_are_now():
 
 
 def test_no_bound_is_looser_than_the_baseline_less_one_case():
-    """A bound loosened by hand shows here, and one left behind a better measurement: `eval ratchet` tightens."""
+    """Shows what is loosened by hand, and what stays behind a better measurement: `eval ratchet`."""
     folder = default_corpus_folder()
     document = json.loads((folder / "thresholds.json").read_bytes())
     _, looser = tighten(document, BASELINE, "thresholds.json")

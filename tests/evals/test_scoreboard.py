@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -114,9 +115,27 @@ def test_the_screen_shows_rates_of_nought_and_one(result, value, shown):
     """A stored result has them as integers."""
     result["invocation"]["repairSuccess"] = value
     lines = [line.split() for line in human(result).splitlines()]
-    assert ["repairSuccess", shown] in lines
+    assert ["repairSuccess", shown, *(["of", "15"] if value is not None else [])] in lines
     rates = [name for family in ("invocation", "ergonomics", "cache") for name in result[family]["intervals"]]
     assert not set(rates) - {line[0] for line in lines if line}
+
+
+def test_every_rate_has_the_number_of_its_cases_beside_it(result):
+    page, screen = scoreboard(result).splitlines(), human(result).splitlines()
+    tables = page[page.index("## Discovery") : page.index("## Invocation and repair")]
+    shares = [cell for line in tables for cell in line.split("|") if "%" in cell]
+    assert len(shares) >= 100
+    assert [cell for cell in shares if not re.search(r"% \[\d+, \d+\] of \d+ $", cell)] == []
+    semantic = next(line for line in tables if line.startswith("| semantic |"))
+    assert semantic.startswith("| semantic | 55 | 36.4% [25, 50] of 55 | ")
+    assert "| 16.7% [8, 31] of 42 |" in row_of(tables, "overall")
+    assert [line for line in screen if re.search(r"\.\d%(?! of \d)", line) and "Reduction" not in line] == []
+    assert "36.4% of 55" in row_of(screen, "semantic")
+
+
+def row_of(lines, scope):
+    """The first row of a scope."""
+    return next(line for line in lines if line.lstrip("| ").startswith(scope))
 
 
 def test_what_the_broker_costs_more_is_shown_and_called_more(result):
