@@ -8,15 +8,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from discovercall.adapter.isolation import Isolation
+from discovercall.capability.revisions import PENDING
 from discovercall.contract.plan import Lane, PlannedTrial, RunPlan
 from discovercall.foundation.digests import sha256_of_json
 from discovercall.foundation.ecmascript import is_safe
 
-PENDING = "pending"
 ANSWERED = "answered"
 AUTO = "=auto"
 MAX_MESSAGE = 500
 _REASON_CODE = re.compile(r"[a-z][a-z0-9_]{1,63}\Z")
+
+
+def is_reason_code(value: object) -> bool:
+    """True for a reason code: a lower-case letter, then 1 to 63 of `a-z0-9_`."""
+    return isinstance(value, str) and bool(_REASON_CODE.match(value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +34,9 @@ class Failure:
 
     def to_json(self) -> dict[str, Any]:
         """The record's `error`."""
-        safe = self.reason_code is not None and bool(_REASON_CODE.match(self.reason_code))
         return {
             "stage": self.stage,
-            "reason_code": self.reason_code if safe else None,
+            "reason_code": self.reason_code if is_reason_code(self.reason_code) else None,
             "message": self.message[:MAX_MESSAGE],
         }
 

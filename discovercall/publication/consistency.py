@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from discovercall.contract.record import PENDING
+from discovercall.capability.revisions import PENDING
 from discovercall.foundation.artifacts import UNREPORTED
 from discovercall.foundation.digests import sha256_of_json
 from discovercall.publication.public_record import PublicRecord

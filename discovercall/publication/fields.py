@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
 
+from discovercall.contract.record import is_reason_code
 from discovercall.foundation.digests import is_sha256
 from discovercall.foundation.ecmascript import (
     MAX_SAFE_INTEGER,
@@ -24,7 +25,6 @@ from discovercall.foundation.models import refuse
 TEXT_LIMIT = 256
 RUNTIME_LIMIT = 128
 TOOL_ID_LIMIT = 512
-_REASON_CODE = re.compile(r"[a-z][a-z0-9_]{1,63}\Z")
 _TIME_PATTERN = (
     "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\\.[0-9]{3}Z"
 )
@@ -35,11 +35,6 @@ class OpenModel(BaseModel):
     """A border model to which others may add fields."""
 
     model_config = ConfigDict(strict=True, extra="allow")
-
-
-def is_reason_code(value: object) -> bool:
-    """True for a reason code: a lower-case letter, then 1 to 63 of `a-z0-9_`."""
-    return isinstance(value, str) and bool(_REASON_CODE.match(value))
 
 
 def is_timestamp(value: object) -> bool:

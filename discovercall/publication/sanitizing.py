@@ -10,10 +10,10 @@ import secrets as randomness
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from discovercall.capability.revisions import INVALID, MIXED
+from discovercall.capability.revisions import INVALID, MIXED, PENDING
 from discovercall.contract.additions import DECISIONS, STAGES
 from discovercall.contract.matching import constraint_accuracy, required_parameter_accuracy
-from discovercall.contract.record import PENDING, catalog_observation_sha256
+from discovercall.contract.record import catalog_observation_sha256, is_reason_code
 from discovercall.contract.scoring import check_identity
 from discovercall.contract.tasks import validate_task_set
 from discovercall.foundation.artifacts import UNREPORTED
@@ -22,7 +22,7 @@ from discovercall.foundation.ecmascript import is_blank, utf16_length
 from discovercall.foundation.errors import DiscovercallError, InputError, RefusedError
 from discovercall.foundation.token_usage import USAGE_FIELDS, counts_of
 from discovercall.publication.digesting import KEY_BYTES, Digests
-from discovercall.publication.fields import TEXT_LIMIT, is_reason_code
+from discovercall.publication.fields import TEXT_LIMIT
 from discovercall.publication.policy import LEGACY_LANE, Policy, read_policy
 from discovercall.publication.secret_scan import SecretScanner
 from discovercall.publication.validation import check_public_records

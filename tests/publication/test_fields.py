@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import pytest
 from pydantic import TypeAdapter, ValidationError, WithJsonSchema
 
+from discovercall.contract.record import is_reason_code
 from discovercall.foundation.ecmascript import SAFE_PATTERN
 from discovercall.publication.fields import (
     Count,
@@ -19,7 +20,6 @@ from discovercall.publication.fields import (
     _text,
     _text_schema,
     checked,
-    is_reason_code,
     is_timestamp,
 )
 
