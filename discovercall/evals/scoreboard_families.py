@@ -10,6 +10,9 @@ from discovercall.evals.shown import DASH, interval, percent, whole
 from discovercall.report.markdown import code, table
 from discovercall.report.numbers import saved
 
+TOKEN_HEADER = ("", "all tools given", "broker", "calls")
+PATH_HEADER = ("path", "p50, ms", "p95, ms", "per second")
+ONCE_HEADER = ("once", "ms")
 Section = Callable[[Mapping[str, Any]], list[str]]
 
 
@@ -57,6 +60,21 @@ def _tokens(found: Mapping[str, Any]) -> list[str]:
         f" {found['estimator']}.",
         "",
     ]
+    tasks = found["tasks"]
+    lines += table(TOKEN_HEADER, token_rows(found), right=(1, 2, 3))
+    if tasks and tasks["breakEvenTasks"] is not None:
+        lines += ["", f"What is saved at the start is used up after {tasks['breakEvenTasks']} solved tasks."]
+    growth = [
+        (f"{step['factor']}× ({whole(step['tools'])} tools)", whole(step["directStartup"]),
+         whole(step["brokerStartup"]), percent(step["startupReduction"]), whole(step["meanFind"]))
+        for step in found["growth"]
+    ]  # fmt: skip
+    header = ("catalog", "all tools given", "broker", "less", "a search's answer")
+    return [*lines, "", *table(header, growth, right=(1, 2, 3, 4))]
+
+
+def token_rows(found: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
+    """What an agent reads with and without the broker, at the start and for tasks; for `TOKEN_HEADER`."""
     fixed, tasks = found["fixedTask"], found["tasks"]
     rows = [("at the start", whole(found["directStartup"]), whole(found["brokerStartup"]), DASH)]
     if fixed:
@@ -80,38 +98,38 @@ def _tokens(found: Mapping[str, Any]) -> list[str]:
                 f"{tasks['meanCalls']:.2f}",
             )
         )
-    lines += table(("", "all tools given", "broker", "calls"), rows, right=(1, 2, 3))
-    if tasks and tasks["breakEvenTasks"] is not None:
-        lines += ["", f"What is saved at the start is used up after {tasks['breakEvenTasks']} solved tasks."]
-    growth = [
-        (f"{step['factor']}× ({whole(step['tools'])} tools)", whole(step["directStartup"]),
-         whole(step["brokerStartup"]), percent(step["startupReduction"]), whole(step["meanFind"]))
-        for step in found["growth"]
-    ]  # fmt: skip
-    header = ("catalog", "all tools given", "broker", "less", "a search's answer")
-    return [*lines, "", *table(header, growth, right=(1, 2, 3, 4))]
+    return rows
 
 
 def _performance(found: Mapping[str, Any]) -> list[str]:
     host = found["host"]
     machine = f"{host['system']} {host['machine']}, {host['cpus']} processors, Python {host['python']}"
-    scale = found["scale"]
-    paths = dict(found["paths"])
-    paths |= {f"{name}, {whole(scale['tools'])} tools": scale[name] for name in ("lexical", "endToEnd")}
-    rows = [
-        (name, f"{path['p50Us'] / 1000:.2f}", f"{path['p95Us'] / 1000:.2f}", whole(path["opsPerSecond"]))
-        for name, path in paths.items()
-    ]
-    once = found["onceMs"] | {f"index build by words, {whole(scale['tools'])} tools": scale["indexBuildMs"]}
-    lines = [
+    return [
         "",
         "## Performance",
         "",
         f"Not gated: these figures hang on the machine ({machine}), and on what else it did. {found['tools']}"
         " tools.",
         "",
-        *table(("path", "p50, ms", "p95, ms", "per second"), rows, right=(1, 2, 3)),
+        *table(PATH_HEADER, path_rows(found), right=(1, 2, 3)),
         "",
-        *table(("once", "ms"), [(name, f"{value:.2f}") for name, value in once.items()], right=(1,)),
+        *table(ONCE_HEADER, once_rows(found), right=(1,)),
     ]
-    return lines
+
+
+def path_rows(found: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
+    """The latencies of what is done again and again; for `PATH_HEADER`."""
+    scale = found["scale"]
+    paths = dict(found["paths"])
+    paths |= {f"{name}, {whole(scale['tools'])} tools": scale[name] for name in ("lexical", "endToEnd")}
+    return [
+        (name, f"{path['p50Us'] / 1000:.2f}", f"{path['p95Us'] / 1000:.2f}", whole(path["opsPerSecond"]))
+        for name, path in paths.items()
+    ]
+
+
+def once_rows(found: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """How long takes what is done once; for `ONCE_HEADER`."""
+    scale = found["scale"]
+    once = found["onceMs"] | {f"index build by words, {whole(scale['tools'])} tools": scale["indexBuildMs"]}
+    return [(name, f"{value:.2f}") for name, value in once.items()]

@@ -6,6 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from discovercall.evals.scoreboard import RANKERS, SCOPES, verdict_line
+from discovercall.evals.scoreboard_families import (
+    ONCE_HEADER,
+    PATH_HEADER,
+    TOKEN_HEADER,
+    once_rows,
+    path_rows,
+    token_rows,
+)
 from discovercall.evals.shown import DASH, interval, share, signed, three
 from discovercall.foundation.ecmascript import is_finite_number
 from discovercall.foundation.shown import plain
@@ -28,10 +36,11 @@ def human(result: Mapping[str, Any]) -> str:
         lines += _discovery(result["rankers"], "Discovery")
     if result.get("heldOut"):
         lines += _discovery(result["heldOut"]["rankers"], f"Set aside ({result['heldOut']['n']} intents)")
-    for family in ("invocation", "ergonomics", "tokens", "cache"):
-        rates = _rates(result.get(family) or {})
-        if rates:
-            lines += [family.title(), *rates, ""]
+    for family in ("invocation", "ergonomics", "tokens", "performance", "cache"):
+        found = result.get(family) or {}
+        shown = [*_rates(found), *_tables(family, found)]
+        if shown:
+            lines += [family.title(), *shown, ""]
     lines += [
         f"warning: {f['intent']}: {f['issue']}" for f in (result.get("hygiene") or {}).get("findings", ())
     ]
@@ -94,6 +103,19 @@ def _scope_row(scope: str, found: Mapping[str, Any]) -> tuple[str, ...]:
 def _rates(found: Mapping[str, Any]) -> list[str]:
     named = [name for name, value in found.items() if _is_share(name, value)]
     return aligned(("", ""), [(f"  {name}", share(found, name)) for name in named])[1:] if named else []
+
+
+def _tables(family: str, found: Mapping[str, Any]) -> list[str]:
+    """Figures that are no rates, indented as those are."""
+    lines: list[str] = []
+    if found and family == "tokens":
+        lines = aligned(TOKEN_HEADER, token_rows(found))
+    if found and family == "performance":
+        lines = [
+            *aligned(PATH_HEADER, path_rows(found)),
+            *aligned(ONCE_HEADER, once_rows(found)),
+        ]
+    return [f"  {line}" for line in lines]
 
 
 def _is_share(name: str, value: Any) -> bool:
