@@ -54,18 +54,18 @@ class ServerNames:
         text = query.lower().replace("’", "'")
         ruled: set[str] = set()
         rest = []
-        position = 0
+        position = end = 0
         for trigger in _RULING_OUT.finditer(text):
             if trigger.start() < position:
                 continue
-            end = _CLAUSE_END.search(text, trigger.end())
-            span = text[trigger.end() : end.start() if end else len(text)]
-            words = tokenize(span)[:_RULED_WORDS]
-            found = self._named(words)
+            if end < trigger.end():  # else the clause that this one stands in is known
+                stop = _CLAUSE_END.search(text, trigger.end())
+                end = stop.start() if stop else len(text)
+            found = self._named(_first_words(text, trigger.end(), end))
             if found:
                 ruled |= found
                 rest.append(text[position : trigger.start()])
-                position = end.start() if end else len(text)
+                position = end
         rest.append(text[position:])
         named = self._named(tokenize(" ".join(rest)))
         return ServerCue(frozenset(named - ruled), frozenset(ruled))
@@ -76,6 +76,17 @@ class ServerNames:
             for end in range(start + 1, min(len(words), start + _MAX_ID_WORDS) + 1):
                 found |= self._by_key.get("".join(words[start:end]), set())
         return found
+
+
+def _first_words(text: str, start: int, end: int) -> list[str]:
+    """The first words between two places, without reading on to a far end."""
+    width = 64
+    while True:
+        words = tokenize(text[start : min(end, start + width)])
+        # One word more than needed: the last one may be cut.
+        if len(words) > _RULED_WORDS or start + width >= end:
+            return words[:_RULED_WORDS]
+        width *= 2
 
 
 def request_mood(query: str) -> int:
@@ -113,19 +124,23 @@ def _kind(pattern: str, properties: str) -> _ValueKind:
     return _ValueKind(re.compile(pattern), frozenset(properties.split()))
 
 
+# A request may be long, so that no pattern may read on to its end from each of its places. Only whether
+# a value is there counts: a pattern need not find where one begins.
 VALUE_KINDS: Mapping[str, _ValueKind] = {
     "path": _kind(
-        r"(?:^|\s)(?:~|\.{1,2})?/[\w.~-]+(?:/[\w.~-]+)*|\b[\w-]+(?:/[\w-]+)*\.(?:csv|doc|docx|html|ini|java|js|"
+        r"(?:^|\s)(?:~|\.{1,2})?/[\w.~-]+(?:/[\w.~-]+)*|\w-*(?:/-+)*\.(?:csv|doc|docx|html|ini|java|js|"
         r"json|log|md|pdf|png|py|rs|sh|toml|ts|txt|xlsx?|xml|ya?ml|zip)\b",
         "path paths file filename filepath dir directory folder",
     ),
     "issue key": _kind(r"\b[A-Z][A-Z0-9]+-\d+\b", "issue key ticket issuekey"),
     "channel": _kind(r"(?:^|\s)#[a-z][\w-]+", "channel channels room"),
-    "mail address": _kind(r"\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+", "email mail to recipient recipients cc address"),
+    "mail address": _kind(r"\w[.+-]*@[\w-]+\.[\w-]", "email mail to recipient recipients cc address"),
     "symbol": _kind(
-        r"\b\w+\(\)|\b[a-z]+[a-z0-9]*[A-Z]\w*\b|\b[a-z]+_[a-z_]+\b", "symbol function class identifier"
+        r"\b\w+\(\)|\b[a-z][a-z0-9]*[A-Z]|\b[a-z]+_[a-z_]+\b", "symbol function class identifier"
     ),
-    "repository": _kind(r"(?<![\w/.])[A-Za-z][\w-]*/[A-Za-z][\w.-]*(?![\w/])", "repo repository owner"),
+    "repository": _kind(
+        r"(?<![\w/.])[A-Za-z](?:\w|-(?![A-Za-z]))*+/[A-Za-z][\w.-]*(?![\w/])", "repo repository owner"
+    ),
     "time": _kind(
         r"\b\d{1,2}:\d{2}\b|\b\d{1,2}\s?(?:am|pm)\b|\b\d{4}-\d{2}-\d{2}\b",
         "time date datetime start end since until when day at",

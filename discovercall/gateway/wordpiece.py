@@ -92,10 +92,16 @@ def _words(text: str) -> list[str]:
             spaced.append(character)
     words: list[str] = []
     for word in "".join(spaced).split():
-        plain = unicodedata.normalize("NFD", word.lower())
-        plain = "".join(c for c in plain if unicodedata.category(c) != "Mn")
-        words += _split_at_punctuation(plain)
+        words += _split_at_punctuation(_without_marks(word.lower()))
     return words
+
+
+def _without_marks(word: str) -> str:
+    if word.isascii():
+        return word
+    # Letter by letter: ordering the marks of one that has thousands takes the square of their number.
+    apart = (part for letter in word for part in unicodedata.normalize("NFD", letter))
+    return "".join(part for part in apart if unicodedata.category(part) != "Mn")
 
 
 def _split_at_punctuation(word: str) -> list[str]:

@@ -3,6 +3,7 @@
 import io
 import math
 import os
+import time
 from pathlib import Path
 
 import numpy as np
@@ -135,10 +136,52 @@ def test_effect_of_a_tool():
         ("where is parseTree()", {"symbol"}), ("issues of acme/tool", {"repository"}),
         ("at 10:30", {"time"}), ("on 2025-01-02", {"time"}), ("fetch https://example.org", {"url"}),
         ("nothing typed here", set()), ("and/or", {"repository"}),
+        ("a-.md", {"path"}), ("a/-/--.md", {"path"}), ("-.md", set()), ("(/-.md", set()), ("a//-.md", set()),
+        ("a+.@b.c", {"mail address"}), ("+@b.c", set()), ("a@b.", set()), ("x: a2B", {"symbol"}),
+        ("A2b", set()), ("1-a-2/b", {"repository"}), ("1-2/b", set()), ("a/b/c", set()),
+        ("(/a-b/c", {"repository"}), ("/a/b.c/d", {"path"}), ("x a/b.c/d", {"repository"}),
     ],
 )  # fmt: skip
 def test_typed_values(query, kinds):
     assert value_kinds(query) == kinds
+
+
+@pytest.mark.parametrize(
+    "text_of",
+    [
+        "a",
+        "a-",
+        "a/",
+        "a.",
+        "A-",
+        "x@y",
+        "aB",
+        "not ",
+        "not,",
+        "without x ",
+        "please ",
+        "word ",
+        "é",
+        "a\u0301\u0316",
+    ],
+)
+def test_a_long_request_takes_no_longer_than_its_length(text_of):
+    # Reading a text anew from each of its places took more than 15 seconds.
+    query = text_of * (100_000 // len(text_of)) + "@"
+    before = time.process_time()
+    for ranker in RANKERS:
+        ranker.rank(query, limit=5)
+    assert time.process_time() - before < 2
+
+
+def test_the_words_behind_a_ruling_out_are_read_whole():
+    names = ServerNames(["github", "x" * 100])
+    assert names.cue(f"not {'x' * 100}").ruled_out == {"x" * 100}
+    assert names.cue(f"not {'x ' * 3}{'y' * 59}github").ruled_out == set()
+    assert names.cue("not a1 b2 c3 d4 e5 github").ruled_out == {"github"}
+    assert names.cue("not a1 b2 c3 d4 e5 f6 github").named == {"github"}
+    assert names.cue("not here, not github, use it").ruled_out == {"github"}
+    assert names.cue("not at not github, then").ruled_out == {"github"}
 
 
 def test_kinds_that_a_tool_takes():

@@ -4,6 +4,7 @@ import importlib.metadata
 import importlib.util
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -34,6 +35,12 @@ def test_word_pieces():
     assert len(wordpiece().encode("word " * 1000)) == 256
     assert wordpiece().encode("x" * 101) == [101, 100, 102]
     assert wordpiece().encode("東京") == [101, *wordpiece().encode("東")[1:-1], *wordpiece().encode("京")[1:]]
+
+
+def test_a_letter_with_many_marks_takes_no_longer_than_their_number():
+    before = time.process_time()
+    assert wordpiece().encode("e" + "\u0301\u0316" * 50_000) == wordpiece().encode("e")
+    assert time.process_time() - before < 2
 
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch):
