@@ -80,7 +80,10 @@ def serve(
 @app.command()
 def find(
     query: Annotated[str, typer.Argument(help="What the tool should do.")],
-    limit: Annotated[int, typer.Option(help="How many tools to name.", min=1, max=50)] = 5,
+    limit: Annotated[
+        int | None,
+        typer.Option(help="How many tools to name; else as configured, or 5.", min=1, max=50),
+    ] = None,
     scores: Annotated[bool, typer.Option("--scores", help="Add the numbers behind the decision.")] = False,
     catalog: CatalogOption = None,
     config: ConfigOption = None,
@@ -88,10 +91,7 @@ def find(
     format: FormatOption = GatewayFormat.HUMAN,
 ) -> None:
     """Find the tool for a request."""
-    from discovercall.gateway.settings import BrokerSettings
-
-    settings = BrokerSettings(max_results=limit, scores=scores)
-    with opened(catalog, config, semantic, settings=settings) as assembly:
+    with opened(catalog, config, semantic, limit=limit, scores=scores) as assembly:
         typer.echo(f"Search: {assembly.search}", err=True)
         show(assembly.broker.find(query), format)
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from discovercall.gateway.catalog import World
     from discovercall.gateway.config import GatewayConfig
     from discovercall.gateway.results import Answer
-    from discovercall.gateway.settings import BrokerSettings
 
 
 class GatewayFormat(StrEnum):
@@ -79,20 +78,37 @@ def opened(
     config: Path | None,
     semantic: Semantic | None,
     *,
-    settings: BrokerSettings | None = None,
+    limit: int | None = None,
+    scores: bool = False,
 ) -> Iterator[Assembly]:
     """The broker that a command works on, closed in the end.
+
+    Args:
+        catalog: the world's file; the one that comes with the toolkit when None.
+        config: the configuration, instead of a world.
+        semantic: instead of what the configuration says.
+        limit: how many tools a search names, instead of what the configuration says.
+        scores: add the numbers behind a decision, whatever the configuration says.
 
     Raises:
         InputError: both a world and a configuration are given, or one of them is wrong.
     """
+    from dataclasses import replace
+
     from discovercall.gateway.assembly import assemble, assemble_world
+    from discovercall.gateway.settings import BrokerSettings
+
+    def asked_for(settings: BrokerSettings) -> BrokerSettings:
+        return replace(settings, max_results=limit or settings.max_results, scores=scores or settings.scores)
 
     if catalog is not None and config is not None:
         raise InputError("goes without --catalog", where="--config", fix="give one of them")
     if config is not None:
+        read = read_config(config)
         assembly = assemble(
-            read_config(config), semantic=semantic.value if semantic else None, busy=say_embedding
+            replace(read, settings=asked_for(read.settings)),
+            semantic=semantic.value if semantic else None,
+            busy=say_embedding,
         )
     else:
         world = read_world(catalog)
@@ -100,7 +116,7 @@ def opened(
             world,
             semantic=semantic.value if semantic else Semantic.AUTO.value,
             vectors=_vectors(),
-            settings=settings,
+            settings=asked_for(BrokerSettings()),
             path=catalog,
             busy=say_embedding,
         )

@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from discovercall.gateway.catalog import default_world_path, load_world
+from tests.support.mcp.scripted import Scripted, configure, tool
 
 PROGRAM = [sys.executable, "-c", "from discovercall.cli.main import main; main()", "gateway"]
 WORLD = load_world(default_world_path())
@@ -175,6 +176,19 @@ def test_find():
     assert "lexical" in done.stderr
     nothing = run("find", "zzzz", "--semantic", "off")
     assert (nothing.returncode, "No tool" in nothing.stdout) == (0, True)
+
+
+def test_options_of_find_count_over_servers_too(tmp_path):
+    names = ("send_note", "list_notes", "delete_note")
+    config = configure(
+        tmp_path, Scripted(tmp_path).offer(*map(tool, names)).toml() + '[search]\nsemantic = "off"\n'
+    )
+    assert run("index", "--config", str(config.path)).returncode == 0
+    find = ("find", "notes", "--config", str(config.path), "--format", "json")
+    plain = json.loads(run(*find).stdout)
+    assert (len(plain["alternatives"]), "scores" in plain) == (2, False)
+    asked = json.loads(run(*find, "--limit", "2", "--scores").stdout)
+    assert (len(asked["alternatives"]), "scores" in asked) == (1, True)
 
 
 def test_unknown_format_is_a_usage_error():
