@@ -90,7 +90,6 @@ def assemble(
         McpDownstream(config.servers, config.secrets),
         settings=config.settings,
         encoder=encoder,
-        disabled=config.disabled,
         secrets=config.secrets,
         clock=clock,
         advice=for_servers(config.path),

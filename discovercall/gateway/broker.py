@@ -36,7 +36,6 @@ class Broker:
         settings: limits, timeouts and search.
         encoder: the model of the semantic leg; None works by words alone.
         ranker: makes the ranker of a set of tools, instead of what `settings.fusion` says.
-        disabled: servers that are configured but must not be called.
         secrets: values that no message may show.
         clock: seconds since the Unix epoch.
         advice: fits what is said to how the broker was started.
@@ -50,7 +49,6 @@ class Broker:
         settings: BrokerSettings | None = None,
         encoder: CachingEncoder | None = None,
         ranker: RankerFactory | None = None,
-        disabled: Iterable[str] = (),
         secrets: Iterable[str] = (),
         clock: Clock = time.time,
         advice: Advice | None = None,
@@ -62,7 +60,7 @@ class Broker:
         self._clock = clock
         self._make_ranker = ranker or default_ranker(self.settings, encoder)
         self._downstream = downstream or SyntheticDownstream(self.source)
-        self._caller = Caller(self._downstream, self.settings, frozenset(disabled), self._redact)
+        self._caller = Caller(self._downstream, self.settings, self._redact)
         self._lock = threading.Lock()
         self._ranker: tuple[int, Ranker] | None = None
 
@@ -82,9 +80,12 @@ class Broker:
             catalog = self.source.current()
         except CatalogUnreadableError as error:
             return self.unreadable(error)
+        server_id = tool_ref.partition(".")[0]
+        server = catalog.server(server_id)
+        if server is not None and not server.enabled:
+            return fitted(Failure(self._caller.no_such_server(catalog, tool_ref)), self._advice)
         entry = catalog.entry(tool_ref)
         if entry is None:
-            server_id = tool_ref.partition(".")[0]
             if catalog.is_unread(server_id):
                 return fitted(self._unread(tool_ref, server_id), self._advice)
             message = f"No tool {tool_ref[:200]} is in the catalog."

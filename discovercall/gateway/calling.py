@@ -35,16 +35,12 @@ class Caller:
     Args:
         downstream: reaches the servers.
         settings: the call's time limit and budget.
-        disabled: configured servers that must not be called.
         redact: masks secrets in messages.
     """
 
-    def __init__(
-        self, downstream: Downstream, settings: BrokerSettings, disabled: frozenset[str], redact: Redactor
-    ) -> None:
+    def __init__(self, downstream: Downstream, settings: BrokerSettings, redact: Redactor) -> None:
         self._downstream = downstream
         self._settings = settings
-        self._disabled = disabled
         self._redact = redact
 
     def call(self, catalog: Catalog, tool_ref: str, arguments: Mapping[str, Any]) -> CallResult | Failure:
@@ -75,12 +71,9 @@ class Caller:
             message = f"{tool_ref[:200]!r} is no tool reference; one looks like server.tool."
             return self._error("TOOL_NOT_FOUND", message, wording.NOT_FOUND, tool_ref=tool_ref)
         server_id = parts[0]
-        if catalog.server(server_id) is None or server_id in self._disabled:
-            state = "disabled" if server_id in self._disabled else "not configured"
-            others = [s.server_id for s in catalog.servers() if s.server_id not in self._disabled][:12]
-            instruction = wording.unknown_server(server_id, others)
-            message = f"Server {server_id} is {state}."
-            return self._error("CONFIG_ERROR", message, instruction, tool_ref=tool_ref, server_id=server_id)
+        server = catalog.server(server_id)
+        if server is None or not server.enabled:
+            return self.no_such_server(catalog, tool_ref)
         entry = catalog.entry(tool_ref)
         if entry is None:
             if catalog.is_unread(server_id):
@@ -100,6 +93,15 @@ class Caller:
             server_id=server_id,
             problems=tuple(problem.to_json() for problem in problems),
         )
+
+    def no_such_server(self, catalog: Catalog, tool_ref: str) -> BrokerError:
+        """Why a tool is out of reach whose server is not configured or disabled."""
+        server_id = tool_ref.partition(".")[0]
+        state = "disabled" if catalog.server(server_id) else "not configured"
+        others = [server.server_id for server in catalog.servers() if server.enabled][:12]
+        instruction = wording.unknown_server(server_id, others)
+        message = f"Server {server_id} is {state}."
+        return self._error("CONFIG_ERROR", message, instruction, tool_ref=tool_ref, server_id=server_id)
 
     def _refused_by_server(
         self,

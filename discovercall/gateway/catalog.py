@@ -22,10 +22,11 @@ SUPPORTED_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A downstream server; only an online one can be called."""
+    """A downstream server; only an online one that the configuration does not switch off can be called."""
 
     server_id: str
     status: ServerStatus = "online"
+    enabled: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ def read_index(config: GatewayConfig) -> Catalog:
     """
     catalog = Catalog()
     for server in config.servers:
-        catalog.put_server(Server(server.server_id, "unknown"))
+        catalog.put_server(Server(server.server_id, "unknown", server.enabled))
     if not config.index_path.exists():
         return catalog
     try:
@@ -69,7 +69,8 @@ def read_index(config: GatewayConfig) -> Catalog:
         raise CatalogUnreadableError(f"The index {config.index_path} cannot be used: {error}") from None
     statuses: dict[str, ServerStatus] = {server.id: server.status for server in file.servers}
     for server in config.servers:
-        catalog.put_server(Server(server.server_id, statuses.get(server.server_id, "unknown")))
+        status = statuses.get(server.server_id, "unknown")
+        catalog.put_server(Server(server.server_id, status, server.enabled))
     mask = ToolMask(config.secrets)  # the file may be older than a secret
     for entry in file.tools:
         if _is_too_deep(entry.inputSchema):

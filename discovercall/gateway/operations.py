@@ -94,9 +94,9 @@ def servers_line(server_ids: Sequence[str]) -> str:
 
 
 def server_ids(source: CatalogSource) -> list[str]:
-    """Ids of the servers of a catalog; none where it can't be read."""
+    """Ids of the enabled servers of a catalog; none where it can't be read."""
     try:
-        return [server.server_id for server in source.current().servers()]
+        return [server.server_id for server in source.current().servers() if server.enabled]
     except CatalogUnreadableError:
         return []
 

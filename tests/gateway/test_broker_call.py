@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from discovercall.gateway.broker import Broker
+from discovercall.gateway.catalog import Server
 from discovercall.gateway.downstream import (
     AuthRefusedError,
     CallRefusedError,
@@ -91,7 +92,10 @@ def test_unknown_references(downstream, ref):
 
 @pytest.mark.parametrize(("ref", "disabled"), [("nope.x", ()), (POST, ("chat",))])
 def test_unknown_or_disabled_server(downstream, ref, disabled):
-    error = error_of(broker(downstream, disabled=disabled).call(ref, GOOD))
+    catalog = Catalog.of_world(WORLD, indexed_at=1.0)
+    for server_id in disabled:
+        catalog.put_server(Server(server_id, enabled=False))
+    error = error_of(Broker(catalog, downstream).call(ref, GOOD))
     assert (error["type"], error["retryable"], error["retry"]) == ("CONFIG_ERROR", False, {"when": "never"})
     assert "another toolRef" in error["agentInstruction"]
     assert error["serverId"] == ref.split(".")[0]

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from discovercall.gateway.baseline import BaselineRanker
 from discovercall.gateway.broker import Broker
-from discovercall.gateway.catalog import default_world_path, load_world
-from discovercall.gateway.operations import OPERATIONS, carry_out
+from discovercall.gateway.catalog import Server, default_world_path, load_world
+from discovercall.gateway.operations import OPERATIONS, carry_out, server_ids
 from discovercall.gateway.ranking import Ranked, Ranking
 from discovercall.gateway.results import DECISIONS
 from discovercall.gateway.settings import BrokerSettings
@@ -216,6 +216,20 @@ def test_description_of_an_unknown_tool():
     assert (error["type"], error["retryable"], error["retry"]) == ("TOOL_NOT_FOUND", False, {"when": "never"})
     assert "findTool" in error["agentInstruction"]
     assert "index" in error["agentInstruction"]
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+def test_description_of_a_tool_of_a_disabled_server_sends_to_the_configuration(indexed):
+    catalog = Catalog.of_world(WORLD) if indexed else Catalog()
+    catalog.put_server(Server("chat", "unknown", enabled=False))
+    catalog.put_server(Server("wiki", "unknown"))
+    error = Broker(catalog).describe("chat.get_message").to_json()["error"]
+    assert (error["type"], error["retryable"], error["retry"]) == ("CONFIG_ERROR", False, {"when": "never"})
+    assert error["message"] == "Server chat is disabled."
+    assert "enable server chat" in error["agentInstruction"]
+    assert "wiki" in error["agentInstruction"]
+    assert "chat" not in server_ids(catalog)
+    assert "wiki" in server_ids(catalog)
 
 
 REQUESTS = [

@@ -56,6 +56,7 @@ def test_everything_can_be_set(tmp_path):
     assert (files.env, files.cwd) == ({"TOKEN": "tok-1", "MODE": "fast"}, tmp_path / "sub")
     assert (remote.url, remote.headers) == ("https://example.org/mcp", {"Authorization": "Bearer key-2"})
     assert config.disabled == {"remote"}
+    assert {server.server_id for server in read_index(config).servers() if not server.enabled} == {"remote"}
     settings = config.settings
     assert (settings.max_results, settings.max_result_bytes, settings.include_full_schemas) == (3, 0, True)
     assert (settings.call_timeout_ms, settings.discovery_timeout_ms) == (1000, 2000)
@@ -144,6 +145,10 @@ def test_index_forgets_what_is_no_longer_configured(tmp_path):
     config = load(tmp_path, '[servers.mail]\ncommand = "x"\n[servers.git]\ncommand = "x"\nenabled = false\n')
     write_index(config.index_path, Catalog.of_world(world(), indexed_at=1.0))
     assert [tool.tool_ref for tool in read_index(config).tools()] == ["mail.search", "mail.send"]
+    assert [(s.server_id, s.enabled) for s in read_index(config).servers()] == [
+        ("git", False),
+        ("mail", True),
+    ]
 
 
 def test_index_file_is_read_again_when_it_changes(tmp_path):
