@@ -10,7 +10,7 @@ _NEVER: Disposition = ("never", None)
 _REINDEXED: Disposition = ("after", "index_refreshed")
 _WAITED: frozenset[str | None] = frozenset({"server_online", "backoff"})
 ALLOWED: Mapping[str, frozenset[Disposition]] = {
-    "TOOL_NOT_FOUND": frozenset({_NEVER}),
+    "TOOL_NOT_FOUND": frozenset({_NEVER, _REINDEXED}),
     "CONFIG_ERROR": frozenset({_NEVER, _REINDEXED}),
     "ARGUMENT_VALIDATION_FAILED": frozenset({_NEVER}),
     "TOOL_SCHEMA_CHANGED": frozenset({_REINDEXED}),

@@ -103,7 +103,6 @@ class Broker:
                     f"No tool {tool_ref}"[:200] + f" is in the catalog: {server_id} was never read."
                 ),
                 wording.UNREAD,
-                retryable=True,
                 retry=Retry("after", "index_refreshed"),
                 tool_ref=tool_ref,
                 server_id=server_id,

@@ -74,7 +74,8 @@ class BrokerError:
         agent_instruction: what the agent should do next.
         retryable: whether the very same request may be sent again, under `retry`.
         retry: the disposition as data. A changed schema is not retryable, for its arguments are stale, yet
-            its `retry` says that the operation may be tried after a new index.
+            its `retry` says that the operation may be tried after a new index; so does that of a tool whose
+            server was never read, for it may not exist.
         problems: of the arguments, each {field, rule, expected, got}.
     """
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discovercall.evals.dispositions import is_clear
 from discovercall.gateway.baseline import BaselineRanker
 from discovercall.gateway.broker import Broker
 from discovercall.gateway.catalog import Server, default_world_path, load_world
@@ -230,6 +231,16 @@ def test_description_of_a_tool_of_a_disabled_server_sends_to_the_configuration(i
     assert "wiki" in error["agentInstruction"]
     assert "chat" not in server_ids(catalog)
     assert "wiki" in server_ids(catalog)
+
+
+def test_description_of_a_tool_that_no_index_run_has_looked_for():
+    catalog = Catalog()
+    catalog.put_server(Server("chat", "unknown"))
+    error = Broker(catalog).describe("chat.get_message").to_json()["error"]
+    assert (error["type"], error["retryable"]) == ("TOOL_NOT_FOUND", False)
+    assert error["retry"] == {"when": "after", "precondition": "index_refreshed"}
+    assert is_clear(error)
+    assert "index" in error["agentInstruction"]
 
 
 REQUESTS = [
