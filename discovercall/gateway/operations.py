@@ -115,7 +115,7 @@ def carry_out(broker: BrokerLike, operation: Operation, arguments: Mapping[str, 
             BrokerError(
                 "ARGUMENT_VALIDATION_FAILED",
                 f"Invalid arguments for {operation}: " + "; ".join(p.message for p in problems) + ".",
-                wording.INVALID_ARGUMENTS,
+                wording.invalid_request(operation),
                 problems=tuple(problem.to_json() for problem in problems),
             )
         )

@@ -79,6 +79,16 @@ AUTH = (
 )
 
 
+def invalid_request(operation: str) -> str:
+    """After a request that does not fit the schema of an operation itself."""
+    if operation == "callTool":
+        return INVALID_ARGUMENTS
+    return (
+        f"Correct the fields named in `problems`, as the input schema of {operation} has them, then run "
+        f"{operation} once more. Do not resend this request unchanged."
+    )
+
+
 def missing(capability: str) -> str:
     """What to add to a refusal where the broker knows what was asked for."""
     return (

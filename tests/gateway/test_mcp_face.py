@@ -75,6 +75,7 @@ def test_notices_and_age_are_a_second_block(broker):
         ("callTool", {"toolRef": "mail.search", "arguments": []}, "ARGUMENT_VALIDATION_FAILED"),
         ("callTool", {}, "ARGUMENT_VALIDATION_FAILED"),
         ("findTool", {}, "ARGUMENT_VALIDATION_FAILED"),
+        ("describeTool", {}, "ARGUMENT_VALIDATION_FAILED"),
         ("findTool", {"query": 7}, "ARGUMENT_VALIDATION_FAILED"),
         ("findTool", {"query": "x", "other": 1}, "ARGUMENT_VALIDATION_FAILED"),
     ],
@@ -86,6 +87,9 @@ def test_errors_are_one_block_with_an_envelope(broker, downstream, name, argumen
     envelope = json.loads(result.content[0].text)
     assert envelope["ok"] is False
     assert envelope["error"]["type"] == kind
+    if name != "callTool" and kind == "ARGUMENT_VALIDATION_FAILED":  # the next step is that very operation
+        assert f"run {name} once more" in envelope["error"]["agentInstruction"]
+        assert "callTool" not in envelope["error"]["agentInstruction"]
     assert downstream.calls == []
 
 
