@@ -18,7 +18,7 @@ from discovercall.foundation.digests import sha256_hex, sha256_of_json
 from discovercall.foundation.ecmascript import is_blank
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.json_file import parse_json
-from discovercall.foundation.models import unknown_field
+from discovercall.foundation.models import faults_of, unknown_field
 from discovercall.gateway.bank import Bank, default_bank, load_bank
 
 HOLDOUT = "holdout-"
@@ -70,7 +70,7 @@ class Reader:
         try:
             text, data = corpus_text(path)
         except InputError as error:
-            self.problems.append(error)
+            self._keep(error)
             return None
         digests = self._holdout_digests if path.name.startswith(HOLDOUT) else self._digests
         digests[path.relative_to(self.folder).as_posix()] = sha256_hex(data)
@@ -91,11 +91,11 @@ class Reader:
                     case = discovery_case(
                         value, where, path.relative_to(self.folder).as_posix() + f":{number}", known
                     )
-                    _once(seen, " ".join(_WORDS.findall(case.intent.lower())), "intent", where)
                 except InputError as error:
-                    self.problems.append(error)
+                    self._keep(error)
                 else:
                     found[path.name.startswith(HOLDOUT)].append(case)
+                self._once(seen, value, "intent", where)
         if not found[False] and len(self.problems) == before:
             self._note("no discovery case at all", folder, "add a line to a .jsonl file")
         return tuple(found[False]), tuple(found[True])
@@ -103,7 +103,7 @@ class Reader:
     def _lines(self, path: Path) -> Iterator[tuple[int, Any]]:
         for number, value in parsed_lines(self._text(path) or "", path):
             if isinstance(value, InputError):
-                self.problems.append(value)
+                self._keep(value)
             else:
                 yield number, value
 
@@ -111,7 +111,7 @@ class Reader:
         try:
             return files_in(folder, ending)
         except InputError as error:
-            self.problems.append(error)
+            self._keep(error)
             return []
 
     def _calls(
@@ -127,11 +127,11 @@ class Reader:
                 where = f"{path}: {member}[{index}]{_named(value)}"
                 try:
                     case = parse(value, where, known)
-                    _once(seen, case.name, "name", where)
                 except InputError as error:
-                    self.problems.append(error)
+                    self._keep(error)
                 else:
                     found.append(case)
+                self._once(seen, value, "name", where)
         return tuple(found)
 
     def _entries(self, path: Path, member: str) -> list[Any]:
@@ -141,7 +141,7 @@ class Reader:
         try:
             value = parse_json(text, str(path))
         except InputError as error:
-            self.problems.append(error)
+            self._keep(error)
             return []
         if not isinstance(value, dict):
             self._note("must be a JSON object", path)
@@ -164,7 +164,7 @@ class Reader:
         try:
             return load_thresholds(path) if os.path.lexists(path) else None
         except InputError as error:
-            self.problems.append(error)
+            self._keep(error)
             return None
 
     def _bank(self) -> Bank | None:
@@ -177,8 +177,22 @@ class Reader:
                     raise value
             return load_bank(path)
         except InputError as error:
-            self.problems.append(error)
+            self._keep(error)
             return None
+
+    def _once(self, seen: dict[str, str], value: Any, field: str, where: str) -> None:
+        """Note it where an entry's field says the same as an earlier one's; a faulty field says nothing."""
+        text = value.get(field) if isinstance(value, dict) else None
+        if not isinstance(text, str) or is_blank(text):
+            return
+        key = " ".join(_WORDS.findall(text.lower())) if field == "intent" else text
+        if key in seen:
+            self._note(f"{field}: the same as in {seen[key]}", where, "keep one of them")
+        else:
+            seen[key] = where
+
+    def _keep(self, error: InputError) -> None:
+        self.problems += faults_of(error)
 
     def _note(self, what: str, where: object, fix: str | None = None) -> None:
         self.problems.append(InputError(what, where=str(where), fix=fix))
@@ -187,9 +201,3 @@ class Reader:
 def _named(value: Any) -> str:
     name = value.get("name") if isinstance(value, dict) else None
     return f" ({name})" if isinstance(name, str) and not is_blank(name) else ""
-
-
-def _once(seen: dict[str, str], key: str, field: str, where: str) -> None:
-    if key in seen:
-        raise InputError(f"{field}: the same as in {seen[key]}", where=where, fix="keep one of them")
-    seen[key] = where

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -18,12 +18,15 @@ from discovercall.evals.cases import (
     Scenario,
 )
 from discovercall.foundation.errors import InputError
-from discovercall.foundation.models import NotBlank, StrictModel, check
+from discovercall.foundation.models import FaultsError, ModelT, NotBlank, StrictModel, check, sound_fields
 from discovercall.gateway.arguments import check_arguments
 from discovercall.gateway.catalog import World
 from discovercall.gateway.results import DECISIONS, ERROR_TYPES, Decision, ErrorType
 
 DRIFT = "TOOL_SCHEMA_CHANGED"
+Fields = Mapping[str, Any]
+Fault = tuple[str, str | None]
+"""What is wrong with which field, and what would be right."""
 ANSWERED = tuple(decision for decision in DECISIONS if decision != "catalog_empty")
 
 
@@ -34,9 +37,10 @@ class Known:
     world: World | None
     refs: frozenset[str]
 
-    def schema_of(self, tool_ref: str) -> Mapping[str, Any] | None:
-        """The tool's schema; None where the world is not sound."""
-        return self.world.by_ref[tool_ref].input_schema if self.world else None
+    def schema_of(self, tool_ref: str | None) -> Mapping[str, Any] | None:
+        """The tool's schema; None where the world is not sound, or has no such tool."""
+        tool = self.world.by_ref.get(tool_ref) if self.world and tool_ref else None
+        return tool.input_schema if tool else None
 
 
 class _DiscoveryLine(StrictModel):
@@ -79,55 +83,43 @@ def discovery_case(value: Any, where: str, place: str, known: Known) -> Discover
         known: what the catalog has.
 
     Raises:
-        InputError: names `where` and the field.
+        FaultsError: names `where` and the field, for each fault.
     """
-    line = check(_DiscoveryLine, value, where)
-    _one_of("category", line.category, CATEGORIES, where)
-    if line.category == "no_match" and line.acceptable:
-        raise InputError("acceptable: must be empty where category is no_match", where=where)
-    if line.category != "no_match" and not line.acceptable:
-        raise InputError(f"acceptable: must not be empty where category is {line.category}", where=where)
-    for ref in line.acceptable:
-        _in_catalog("acceptable", ref, known, where)
-    if len(set(line.acceptable)) != len(line.acceptable):
-        raise InputError("acceptable: must not name a tool twice", where=where)
-    if line.category == "ambiguous" and len(line.acceptable) < 2:
-        raise InputError("acceptable: must name two or more where category is ambiguous", where=where)
+    line = _sound(_DiscoveryLine, value, where, lambda fields: _discovery_faults(fields, known))
     return DiscoveryCase(
         line.intent, cast(Category, line.category), tuple(line.acceptable), line.rationale, place
     )
+
+
+def _discovery_faults(fields: Fields, known: Known) -> Iterator[Fault]:
+    category, acceptable = fields.get("category"), fields.get("acceptable")
+    yield from _one_of("category", category, CATEGORIES)
+    if acceptable is None:
+        return
+    if category == "no_match" and acceptable:
+        yield "acceptable: must be empty where category is no_match", None
+    if category in CATEGORIES and category != "no_match" and not acceptable:
+        yield f"acceptable: must not be empty where category is {category}", None
+    for ref in dict.fromkeys(acceptable):
+        yield from _in_catalog("acceptable", ref, known)
+    if len(set(acceptable)) != len(acceptable):
+        yield "acceptable: must not name a tool twice", None
+    elif category == "ambiguous" and len(acceptable) == 1:
+        yield "acceptable: must name two or more where category is ambiguous", None
 
 
 def scenario(value: Any, where: str, known: Known) -> Scenario:
     """An entry of `invocation/*.json`.
 
     Raises:
-        InputError: names `where` and the field.
+        FaultsError: names `where` and the field, for each fault.
     """
-    entry = check(_ScenarioEntry, value, where)
-    _in_catalog("toolRef", entry.toolRef, known, where)
-    _one_of("expectedOutcome", entry.expectedOutcome, OUTCOMES, where)
-    outcome = cast(Outcome, entry.expectedOutcome)
-    _check_expected_error(outcome, entry.expectedError, where)
-    if (entry.expectedError == DRIFT) != (entry.liveSchema is not None):
-        rule = f"is needed with {DRIFT}" if entry.liveSchema is None else f"goes with {DRIFT} only"
-        raise InputError(f"liveSchema: {rule}", where=where)
-    if (outcome == "repair") != (entry.corrected is not None):
-        rule = "is needed where expectedOutcome is" if entry.corrected is None else "goes only with"
-        raise InputError(f"corrected: {rule} repair", where=where)
-    schema = entry.liveSchema or known.schema_of(entry.toolRef)
-    if entry.corrected is not None and schema is not None:
-        problems = check_arguments(schema, entry.corrected)
-        if problems:
-            raise InputError(
-                f"corrected: does not fit the schema of {entry.toolRef} ({problems[0].message})",
-                where=where,
-            )
+    entry = _sound(_ScenarioEntry, value, where, lambda fields: _scenario_faults(fields, known))
     return Scenario(
         name=entry.name,
         tool_ref=entry.toolRef,
         arguments=entry.arguments,
-        expected_outcome=outcome,
+        expected_outcome=cast(Outcome, entry.expectedOutcome),
         expected_error=cast("ErrorType | None", entry.expectedError),
         corrected=entry.corrected,
         live_schema=entry.liveSchema,
@@ -135,46 +127,46 @@ def scenario(value: Any, where: str, known: Known) -> Scenario:
     )
 
 
-def _check_expected_error(outcome: Outcome, error: str | None, where: str) -> None:
+def _scenario_faults(fields: Fields, known: Known) -> Iterator[Fault]:
+    ref, outcome = fields.get("toolRef"), fields.get("expectedOutcome")
+    yield from _in_catalog("toolRef", ref, known)
+    yield from _one_of("expectedOutcome", outcome, OUTCOMES)
+    if "expectedError" in fields:
+        error = fields["expectedError"]
+        yield from _expected_error_faults(outcome, error)
+        if "liveSchema" in fields and (error == DRIFT) != (fields["liveSchema"] is not None):
+            rule = f"is needed with {DRIFT}" if error == DRIFT else f"goes with {DRIFT} only"
+            yield f"liveSchema: {rule}", None
+    if "corrected" not in fields:
+        return
+    corrected = fields["corrected"]
+    if outcome in OUTCOMES and (outcome == "repair") != (corrected is not None):
+        rule = "is needed where expectedOutcome is" if corrected is None else "goes only with"
+        yield f"corrected: {rule} repair", None
+    if corrected is not None and "liveSchema" in fields:
+        schema = fields["liveSchema"] or known.schema_of(ref)
+        for problem in check_arguments(schema, corrected) if schema is not None else ():
+            yield f"corrected: does not fit the schema of {ref} ({problem.message})", None
+
+
+def _expected_error_faults(outcome: str | None, error: str | None) -> Iterator[Fault]:
     if outcome == "success" and error is not None:
-        raise InputError("expectedError: must be absent where expectedOutcome is success", where=where)
+        yield "expectedError: must be absent where expectedOutcome is success", None
     if outcome in ("repair", "error") and error is None:
-        raise InputError(f"expectedError: is needed where expectedOutcome is {outcome}", where=where)
+        yield f"expectedError: is needed where expectedOutcome is {outcome}", None
     if outcome == "timeout" and error not in (None, "DOWNSTREAM_CALL_FAILED"):
-        raise InputError(
-            f"expectedError: {error} is not what a timeout gives",
-            where=where,
-            fix="DOWNSTREAM_CALL_FAILED, or nothing",
-        )
-    if error is not None:
-        _one_of("expectedError", error, ERROR_TYPES, where)
+        yield f"expectedError: {error} is not what a timeout gives", "DOWNSTREAM_CALL_FAILED, or nothing"
+    elif error is not None:
+        yield from _one_of("expectedError", error, ERROR_TYPES)
 
 
 def ergonomics_case(value: Any, where: str, known: Known) -> ErgonomicsCase:
     """An entry of `ergonomics/*.json`; only the tool that is expected has to be in the catalog.
 
     Raises:
-        InputError: names `where` and the field.
+        FaultsError: names `where` and the field, for each fault.
     """
-    entry = check(_CaseEntry, value, where)
-    _one_of("kind", entry.kind, KINDS, where)
-    needed = "query" if entry.kind == "find" else "toolRef"
-    foreign = {
-        "find": ("toolRef", "arguments", "expectErrorType"),
-        "describe": ("query", "arguments", "expectDecision", "expectToolRef"),
-        "call": ("query", "expectDecision", "expectToolRef"),
-    }[entry.kind]
-    if getattr(entry, needed) is None:
-        raise InputError(f"{needed}: is needed where kind is {entry.kind}", where=where)
-    for field in foreign:
-        if getattr(entry, field) is not None:
-            raise InputError(f"{field}: does not go with kind {entry.kind}", where=where)
-    if entry.expectDecision is not None:
-        _one_of("expectDecision", entry.expectDecision, ANSWERED, where)
-    if entry.expectErrorType is not None:
-        _one_of("expectErrorType", entry.expectErrorType, ERROR_TYPES, where)
-    if entry.expectToolRef is not None:
-        _in_catalog("expectToolRef", entry.expectToolRef, known, where)
+    entry = _sound(_CaseEntry, value, where, lambda fields: _ergonomics_faults(fields, known))
     return ErgonomicsCase(
         name=entry.name,
         kind=cast(Kind, entry.kind),
@@ -188,16 +180,46 @@ def ergonomics_case(value: Any, where: str, known: Known) -> ErgonomicsCase:
     )
 
 
-def _one_of(field: str, value: str, allowed: tuple[str, ...], where: str) -> None:
-    if value not in allowed:
-        raise InputError(
-            f"{field}: {value or 'an empty text'} is unknown",
-            where=where,
-            fix="one of " + ", ".join(allowed),
-        )
+def _ergonomics_faults(fields: Fields, known: Known) -> Iterator[Fault]:
+    kind = fields.get("kind")
+    yield from _one_of("kind", kind, KINDS)
+    if kind in KINDS:
+        needed = "query" if kind == "find" else "toolRef"
+        foreign = {
+            "find": ("toolRef", "arguments", "expectErrorType"),
+            "describe": ("query", "arguments", "expectDecision", "expectToolRef"),
+            "call": ("query", "expectDecision", "expectToolRef"),
+        }[kind]
+        if needed in fields and fields[needed] is None:
+            yield f"{needed}: is needed where kind is {kind}", None
+        for field in foreign:
+            if fields.get(field) is not None:
+                yield f"{field}: does not go with kind {kind}", None
+    yield from _one_of("expectDecision", fields.get("expectDecision"), ANSWERED)
+    yield from _one_of("expectErrorType", fields.get("expectErrorType"), ERROR_TYPES)
+    yield from _in_catalog("expectToolRef", fields.get("expectToolRef"), known)
 
 
-def _in_catalog(field: str, ref: str, known: Known, where: str) -> None:
+def _sound(model: type[ModelT], value: Any, where: str, rules: Callable[[Fields], Iterator[Fault]]) -> ModelT:
+    """The entry where shape and rules are kept; the rules get the fields whose own shape is right."""
+    faults: list[InputError] = []
+    entry = None
+    try:
+        entry = check(model, value, where)
+    except FaultsError as error:
+        faults += error.faults
+    faults += [InputError(told, where=where, fix=fix) for told, fix in rules(sound_fields(model, value))]
+    if entry is None or faults:
+        raise FaultsError(faults)
+    return entry
+
+
+def _one_of(field: str, value: str | None, allowed: tuple[str, ...]) -> Iterator[Fault]:
+    if value is not None and value not in allowed:
+        yield f"{field}: {value or 'an empty text'} is unknown", "one of " + ", ".join(allowed)
+
+
+def _in_catalog(field: str, ref: str | None, known: Known) -> Iterator[Fault]:
     # A catalog that can't be read at all names nothing: that is its own problem, and not each case's.
-    if known.refs and ref not in known.refs:
-        raise InputError(f"{field}: {ref} is not present in the catalog", where=where)
+    if ref is not None and known.refs and ref not in known.refs:
+        yield f"{field}: {ref} is not present in the catalog", None

@@ -10,6 +10,7 @@ from discovercall.evals.reading import corpus_text
 from discovercall.foundation.digests import sha256_hex
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.json_file import parse_json
+from discovercall.foundation.models import faults_of
 from discovercall.gateway.catalog import World, parse_world
 
 _PLACE = re.compile(r"\b(tools|servers)\[(\d+)\]")
@@ -34,8 +35,9 @@ def world_and_problems(path: Path) -> tuple[World | None, frozenset[str], list[I
         try:
             world = parse_world(remaining, where=str(path), digest=digest)
         except InputError as error:
-            problem, at = _in_original_places(error, places)
-            problems.append(problem)
+            found = [_in_original_places(fault, places) for fault in faults_of(error)]
+            problems += [problem for problem, _ in found]
+            at = found[0][1]  # all of them are of one entry, or of none
             # Without servers the others' state can't be told: what follows would only repeat it.
             if at is None or at[0] == "servers" or len(places["tools"]) == 1:
                 return None, _refs(value), problems

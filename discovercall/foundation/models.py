@@ -16,7 +16,7 @@ from pydantic import (
     ValidationError,
     WithJsonSchema,
 )
-from pydantic_core import PydanticCustomError
+from pydantic_core import ErrorDetails, PydanticCustomError
 
 from discovercall.foundation.ecmascript import is_blank, is_finite_number
 from discovercall.foundation.errors import InputError
@@ -82,6 +82,23 @@ def field_path(location: Sequence[str | int]) -> str:
     return path
 
 
+class FaultsError(InputError):
+    """A value with something wrong. It speaks of the first fault and has all of them.
+
+    Args:
+        faults: at least one.
+    """
+
+    def __init__(self, faults: Sequence[InputError]) -> None:
+        super().__init__(faults[0].what, where=faults[0].where, fix=faults[0].fix)
+        self.faults = tuple(faults)
+
+
+def faults_of(error: InputError) -> tuple[InputError, ...]:
+    """All that was wrong: the error itself unless it has several."""
+    return error.faults if isinstance(error, FaultsError) else (error,)
+
+
 def check(model: type[ModelT], value: Any, where: str) -> ModelT:
     """Validate a value at the border.
 
@@ -91,19 +108,44 @@ def check(model: type[ModelT], value: Any, where: str) -> ModelT:
         where: file and line, or another name of the value.
 
     Raises:
-        InputError: names `where`, the field and what would be right, for the first problem.
+        FaultsError: names `where`, the field and what would be right, for each problem.
     """
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        location = first["loc"]
-        if first["type"] == "extra_forbidden":
-            raise unknown_field(location, _fields(model, location[:-1]), where) from None
-        at = field_path(location)
-        said = "must be a JSON object" if first["type"] in _NO_OBJECT else first["msg"]
-        message = _SUBJECT.sub("", said, count=1).replace(" after validation", "")
-        raise InputError(message[:1].lower() + message[1:], where=f"{where}: {at}" if at else where) from None
+        found = error.errors(include_url=False, include_input=False)
+        raise FaultsError([_fault(model, one, where) for one in found]) from None
+
+
+def sound_fields(model: type[BaseModel], value: Any) -> dict[str, Any]:
+    """The fields of a value that are as a model wants them, those that are absent with their defaults.
+
+    Args:
+        model: a pydantic model that is strict and whose fields have no other names in JSON.
+        value: parsed JSON.
+    """
+    if not isinstance(value, dict):
+        return {}
+    wrong: set[Any] = set()
+    try:
+        model.model_validate(value)
+    except ValidationError as error:
+        wrong = {one["loc"][0] for one in error.errors(include_url=False, include_input=False) if one["loc"]}
+    return {
+        name: value.get(name, field.default)
+        for name, field in model.model_fields.items()
+        if name not in wrong
+    }
+
+
+def _fault(model: type[BaseModel], found: ErrorDetails, where: str) -> InputError:
+    location = found["loc"]
+    if found["type"] == "extra_forbidden":
+        return unknown_field(location, _fields(model, location[:-1]), where)
+    at = field_path(location)
+    said = "must be a JSON object" if found["type"] in _NO_OBJECT else found["msg"]
+    message = _SUBJECT.sub("", said, count=1).replace(" after validation", "")
+    return InputError(message[:1].lower() + message[1:], where=f"{where}: {at}" if at else where)
 
 
 def unknown_field(location: Sequence[str | int], known: Sequence[str], where: str) -> InputError:

@@ -312,6 +312,43 @@ def test_all_problems_are_told_at_once(corpus):
         assert sum(expected in problem for problem in problems) == 1, problems
 
 
+def test_all_problems_of_one_entry_are_told_at_once(corpus):
+    first_tool(corpus, title=5, colour=1)
+    corpus.discovery["lexical"][0] |= {"category": "lex", "rationale": " "}
+    corpus.discovery["lexical"][1] |= {"weight": 1, "acceptable": ["wiki.gone", "mail.gone"]}
+    corpus.discovery["no_match"].append({"intent": "Order a pizza, margherita!", "category": "no_match"})
+    scenario(corpus, 0, name=" ", toolRef="wiki.gone", expectedOutcome="maybe")
+    scenario(corpus, 1, expectedError="NOISE", corrected={"to": 1, "subject": 2})
+    scenario(corpus, 2, liveSchema=None, expectedOutcome=7)
+    case(corpus, 0, expectDecision="perhaps", expectToolRef="wiki.gone", rationale="", toolRef="a.b")
+    corpus.thresholds = {"version": 1, "tokens": {"startupReductionMin": 2, "noise": 1}}
+    problems = corpus_problems(corpus.write())
+    told = [
+        ("(tools[0])", ["title", "colour"]),
+        ("lexical.jsonl:1", ["rationale", "category"]),
+        ("lexical.jsonl:2", ["weight", "acceptable: wiki.gone", "acceptable: mail.gone"]),
+        ("no-match.jsonl:3", ["acceptable", "rationale", "intent: the same"]),
+        ("scenarios[0]", ["name", "toolRef", "expectedOutcome"]),
+        ("scenarios[1] (missing text)", ["expectedError"]),
+        ("scenarios[2] (renamed)", ["expectedOutcome", "liveSchema"]),
+        ("cases[0] (wiki)", ["rationale", "toolRef", "expectDecision", "expectToolRef"]),
+        ("thresholds.json", ["startupReductionMin", "noise"]),
+    ]
+    for place, fields in told:
+        found = [problem for problem in problems if place in problem]
+        assert len(found) == len(fields), found
+        for field, problem in zip(fields, found, strict=True):
+            assert field in problem
+    assert len(problems) == sum(len(fields) for _, fields in told)
+
+
+def test_every_misfit_of_a_correction_is_told(corpus):
+    scenario(corpus, 1, corrected={"to": 1, "subject": 2})
+    problems = corpus_problems(corpus.write())
+    assert len(problems) == 2
+    assert all("corrected: does not fit the schema of mail.send" in problem for problem in problems)
+
+
 def test_a_case_is_not_blamed_for_its_tool(corpus):
     corpus.world["tools"][5]["inputSchema"] = {"type": "array"}  # wiki.search_pages, of which several speak
     problems = corpus_problems(corpus.write())
