@@ -25,7 +25,8 @@ def bound(value: Any, max_bytes: int) -> Bounded:
 
     Args:
         value: text, or anything that JSON can say.
-        max_bytes: limit on the compact JSON in UTF-8; 0 or less for none, below 16 acts as 16.
+        max_bytes: limit on a text in UTF-8, or on the compact JSON of anything else; 0 or less for none,
+            below 16 acts as 16.
 
     Returns:
         The value itself where it fits; the longest prefix of whole items of a list, if one item fits; else
@@ -34,7 +35,7 @@ def bound(value: Any, max_bytes: int) -> Bounded:
     if max_bytes <= 0:
         return Bounded(value)
     limit = max(MIN_BYTES, max_bytes)
-    encoded = compact_bytes(value)
+    encoded = value.encode("utf-8", "replace") if isinstance(value, str) else compact_bytes(value)
     if len(encoded) <= limit:
         return Bounded(value)
     if isinstance(value, list):
@@ -42,8 +43,7 @@ def bound(value: Any, max_bytes: int) -> Bounded:
         if kept:
             notice = f"Result shortened: {kept} of {len(value)} items shown ({BUDGET} is {limit}). {_ADVICE}"
             return Bounded(value[:kept], notice)
-    text = value if isinstance(value, str) else encoded.decode("utf-8", "replace")
-    data = text.encode("utf-8", "replace")
+    data = encoded.decode("utf-8", "replace").encode()
     cut = _cut(data, limit)
     notice = f"Result shortened: {len(cut)} of {len(data)} bytes kept ({BUDGET} is {limit}). {_ADVICE}"
     if not isinstance(value, str):
@@ -62,8 +62,6 @@ def _whole_items(items: list[Any], limit: int) -> int:
 
 def _cut(data: bytes, limit: int) -> bytes:
     """At most `limit` bytes: up to the last newline, else the last space, else the last whole character."""
-    if len(data) <= limit:
-        return data  # the JSON of a text is longer than the text, which may fit
     head = data[:limit]
     for mark in (b"\n", b" "):
         place = head.rfind(mark)

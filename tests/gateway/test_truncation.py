@@ -20,7 +20,7 @@ LIMITS = st.integers(0, 400)
 @given(JSON, LIMITS)
 def test_fits_or_is_told(value, limit):
     bounded = bound(value, limit)
-    size = len(compact_bytes(value))
+    size = len(value.encode("utf-8", "replace") if isinstance(value, str) else compact_bytes(value))
     least = max(16, limit)
     if limit == 0 or size <= least:
         assert bounded.value is value
@@ -58,10 +58,17 @@ def test_text_is_cut_at_a_line_a_space_or_a_character(text, limit):
     assert f"{len(bounded.value.encode())} of {size} bytes" in bounded.notice
     cut = text[len(bounded.value) :]
     head = text.encode()[:limit]
-    if size > limit and b"\n" in head[1:]:
+    assert cut
+    if b"\n" in head[1:]:
         assert cut[0] == "\n"
-    elif size > limit and b" " in head[1:]:
+    elif b" " in head[1:]:
         assert cut[0] == " "
+
+
+@pytest.mark.parametrize("text", ['"' * 60, "\n" * 60, "x" * 100])
+def test_text_that_fits_is_whole_and_not_called_shortened(text):
+    bounded = bound(text, 100)
+    assert (bounded.value, bounded.notice) == (text, None)
 
 
 def test_object_becomes_text_and_warns():
