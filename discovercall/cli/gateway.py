@@ -66,6 +66,12 @@ def serve(
         raise InputError("goes with --face api", where="--faults" if faults else "--journal")
     plan = load_faults(faults) if faults else ()
     if face is Face.API and config is None:
+        if semantic not in (None, Semantic.OFF):
+            raise InputError(
+                "goes with --config or --face mcp-…",
+                where="--semantic",
+                fix="this API searches by words alone",
+            )
         gateway_serve.serve_world(catalog, host, port, plan, journal, api_key_file)
         return
     with opened(catalog, config, semantic) as assembly:

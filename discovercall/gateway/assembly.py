@@ -17,7 +17,7 @@ from discovercall.gateway.config import CacheSettings, GatewayConfig, SemanticMo
 from discovercall.gateway.encoder import CachingEncoder, MiniLmEncoder, SemanticUnavailableError
 from discovercall.gateway.index_file import IndexFile
 from discovercall.gateway.mcp_client import McpDownstream
-from discovercall.gateway.settings import BrokerSettings
+from discovercall.gateway.settings import BrokerSettings, Fusion
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,11 @@ class Assembly:
 
 
 def load_encoder(
-    mode: SemanticMode, vectors: Path | None, busy: Callable[[], None] | None = None
+    mode: SemanticMode,
+    vectors: Path | None,
+    busy: Callable[[], None] | None = None,
+    *,
+    fusion: Fusion = "bank",
 ) -> tuple[CachingEncoder | None, str]:
     """The model as far as it is wanted and there, and in words how searches work.
 
@@ -46,12 +50,19 @@ def load_encoder(
         mode: `auto` uses it where it is installed, `require` insists.
         vectors: file that keeps vectors between processes.
         busy: called before so many texts are embedded that it takes seconds.
+        fusion: how tools are ranked; `bm25` has no use for a model.
 
     Raises:
         InputError: it is required and can't be used.
     """
     if mode == "off":
         return None, "lexical (semantic search is off)"
+    if fusion == "bm25":
+        if mode == "require":
+            raise InputError(
+                "search.fusion = 'bm25' uses no model", where="semantic search", fix="use 'bank' or 'rrf'"
+            )
+        return None, "lexical (search.fusion is bm25)"
     try:
         encoder = MiniLmEncoder()
     except SemanticUnavailableError as error:
@@ -84,7 +95,9 @@ def assemble(
     Raises:
         InputError: the model is required and can't be used.
     """
-    encoder, search = load_encoder(semantic or config.semantic, config.vectors_path, busy)
+    encoder, search = load_encoder(
+        semantic or config.semantic, config.vectors_path, busy, fusion=config.settings.fusion
+    )
     plain = Broker(
         IndexFile(config, follow=follow),
         McpDownstream(config.servers, config.secrets),
@@ -121,7 +134,8 @@ def assemble_world(
     Raises:
         InputError: the model is required and can't be used.
     """
-    encoder, search = load_encoder(semantic, vectors, busy)
+    settings = settings or BrokerSettings()
+    encoder, search = load_encoder(semantic, vectors, busy, fusion=settings.fusion)
     plain = Broker(world, settings=settings, encoder=encoder, clock=clock, advice=for_world(path))
     return Assembly(_cached(plain, CacheSettings(), clock), plain, search, encoder is not None)
 

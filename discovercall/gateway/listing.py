@@ -95,7 +95,9 @@ def run_index(
     Raises:
         InputError: the index can't be written, or the model is required and can't be used.
     """
-    encoder, search = load_encoder(semantic or config.semantic, config.vectors_path, busy)
+    encoder, search = load_encoder(
+        semantic or config.semantic, config.vectors_path, busy, fusion=config.settings.fusion
+    )
     try:
         catalog = read_index(config)
     except CatalogUnreadableError:

@@ -130,6 +130,8 @@ def test_faults_and_journal(tmp_path):
         (["--faults", "none.json"], ["none.json"]),
         (["--journal", "/no/such/folder/j"], ["/no/such/folder/j"]),
         (["--port", "70000"], ["--port"]),
+        (["--semantic", "require"], ["--semantic", "by words alone"]),
+        (["--semantic", "auto"], ["--semantic", "by words alone"]),
     ],
 )
 def test_serve_refuses_in_one_line(arguments, words, tmp_path):

@@ -5,8 +5,10 @@ import json
 import pytest
 
 from discovercall.foundation.errors import InputError
+from discovercall.gateway.assembly import assemble
 from discovercall.gateway.config import load_config
 from discovercall.gateway.index_file import IndexFile, read_index, write_index
+from discovercall.gateway.listing import run_index
 from discovercall.gateway.store import Catalog, CatalogUnreadableError
 from discovercall.gateway.truncation import BUDGET, bound
 from discovercall.gateway.wording import TIME_LIMIT, timed_out
@@ -127,6 +129,18 @@ def test_mistakes_are_named(tmp_path, text, words):
         load(tmp_path, text)
     for word in ["gateway.toml", *words]:
         assert word in str(caught.value)
+
+
+def test_ranking_that_uses_no_model_says_so_and_refuses_to_require_one(tmp_path):
+    text = '[search]\nfusion = "bm25"\n'
+    assembly = assemble(load(tmp_path, text))
+    assert (assembly.search, assembly.semantic) == ("lexical (search.fusion is bm25)", False)
+    assert run_index(load(tmp_path, text)).search == "lexical (search.fusion is bm25)"
+    assert assemble(load(tmp_path, text), semantic="off").search == "lexical (semantic search is off)"
+    required = load(tmp_path, text + 'semantic = "require"\n')
+    for start in (assemble, run_index):
+        with pytest.raises(InputError, match="bm25"):
+            start(required)
 
 
 def test_index_is_kept_as_it_was(tmp_path):
