@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from discovercall.foundation.clocks import Clock
@@ -71,7 +72,8 @@ class Broker:
         except CatalogUnreadableError as error:
             return self.unreadable(error)
         ranking = self._ranker_of(catalog).rank(query, limit=max(2, self.settings.max_results))
-        found = find_document(ranking, catalog, self.settings, catalog.stats(self._clock()))
+        document = find_document(ranking, catalog, self.settings, catalog.stats(self._clock()))
+        found = replace(document, degraded=ranking.degraded is not None)
         return fitted(found, self._advice)
 
     def describe(self, tool_ref: str) -> DescribeResult | Failure:

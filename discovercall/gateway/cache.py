@@ -40,8 +40,8 @@ class CachingBroker:
     """A broker that answers from memory where that is safe.
 
     Searches are kept by query and state of the catalog, descriptions by reference and schema, calls of tools
-    that are marked read-only by reference, schema and arguments. Failures are never kept, and everything
-    else runs live each time.
+    that are marked read-only by reference, schema and arguments. Failures and searches whose model failed
+    are never kept, and everything else runs live each time.
 
     Args:
         inner: answers what is not remembered.
@@ -120,7 +120,7 @@ class CachingBroker:
                 remembered: ResultT = kept[1]
                 return _served(remembered, int(now - kept[0]))
         answer = ask()
-        if answer.ok:
+        if answer.ok and not (isinstance(answer, FindResult) and answer.degraded):
             with self._lock:
                 self._kept[key] = (now, answer)
                 self._kept.move_to_end(key)

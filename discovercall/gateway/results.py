@@ -140,7 +140,8 @@ class FindResult:
     """What a search decided.
 
     The documents of `selected`, `candidates`, `alternatives` and the rest are built in `documents`; members
-    that are empty are left out.
+    that are empty are left out. `degraded` is no part of the document, whose instruction says it: the
+    model failed, so that a later answer may be better.
     """
 
     query: str
@@ -159,6 +160,7 @@ class FindResult:
     scores: Mapping[str, Any] | None = None
     notices: tuple[str, ...] = ()
     cached_age_seconds: int | None = None
+    degraded: bool = False
 
     ok = True
 

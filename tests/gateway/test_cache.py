@@ -1,10 +1,12 @@
 """The cache in front of a broker: what it keeps, for how long, and that it says so."""
 
+import numpy as np
 import pytest
 
 from discovercall.gateway.broker import Broker
 from discovercall.gateway.cache import CachingBroker
 from discovercall.gateway.downstream import ServerOfflineError
+from discovercall.gateway.encoder import DIMENSIONS, CachingEncoder
 from discovercall.gateway.store import Catalog
 from tests.gateway.worlds import entry, text, world
 from tests.support.mcp.recording import Recording
@@ -66,6 +68,26 @@ def test_failures_are_never_kept(parts):
     assert not cached.call("mail.search", {"query": "x"}).ok
     downstream.errors.clear()
     assert cached.call("mail.search", {"query": "x"}).ok
+
+
+def test_a_search_whose_model_failed_is_not_kept():
+    class Model:
+        identity = "breaks"
+        broken = True
+
+        def encode(self, texts):
+            if texts == ["find a mail"] and self.broken:
+                raise RuntimeError("out of memory")
+            return np.ones((len(texts), DIMENSIONS), np.float32)
+
+    model = Model()
+    cached = CachingBroker(Broker(WORLD, encoder=CachingEncoder(model)))
+    assert "lexical only" in cached.find("find a mail").to_json()["agentInstruction"]
+    model.broken = False
+    again = cached.find("find a mail")
+    assert age(again) is None
+    assert "lexical only" not in again.to_json()["agentInstruction"]
+    assert age(cached.find("find a mail")) == 0
 
 
 def test_searches_hang_on_the_state_of_the_catalog(parts):
