@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discovercall.foundation.errors import InputError
-from discovercall.gateway.bank import bank_path, default_bank, load_bank
+from discovercall.gateway.bank import Archetype, Bank, bank_path, default_bank, load_bank
 from discovercall.gateway.baseline import BaselineRanker, Cosines, K, indexed_text
 from discovercall.gateway.catalog import default_world_path, load_world
 from discovercall.gateway.cues import ServerNames, accepted_kinds, request_mood, tool_effect, value_kinds
@@ -95,6 +95,7 @@ def test_index_touches_only_what_shares_a_word():
         ("on google drive, rather than github", {"googleDrive"}, {"github"}),
         ("anything except google-drive", set(), {"googleDrive"}),
         ("without jira but on github", {"github"}, {"jira"}),
+        ("find it in github and jira, but not in github", {"jira"}, {"github"}),
         ("do not forget the milk", set(), set()),
         ("hubgit", set(), set()),
         ("mcp", set(), set()),
@@ -109,7 +110,8 @@ def test_servers_named_and_ruled_out(query, named, ruled_out):
     ("query", "mood"),
     [
         ("what is new", 1), ("show me the tables", 1), ("could you please find it", 1), ("tell me a joke", 1),
-        ("is it raining?", 1), ("send the report", -1), ("please delete it", -1), ("tell the team", -1),
+        ("is it raining?", 1), ("the weather?", 1),
+        ("send the report? ", 1), ("send the report", -1), ("please delete it", -1), ("tell the team", -1),
         ("I want to book a room", -1), ("the weather", 0), ("", 0),
     ],
 )  # fmt: skip
@@ -202,23 +204,36 @@ def test_ruled_out_server_loses():
     assert ranker.rank("search notes, not in mail").ruled_out == ("mail",)
 
 
-def test_typed_value_and_mood_tip_the_scale():
+def test_typed_value_tips_the_scale():
+    # Alike but for the argument, and the one that takes the path loses ties.
     pair = world(
         [
-            entry("a.one", "Notes", "Work with notes.", text("path")),
-            entry("a.two", "Notes", "Work with notes.", text("n")),
+            entry("a.n1", "Notes", "Work with notes.", text("n")),
+            entry("a.n2", "Notes", "Work with notes.", text("path")),
         ]
     )
-    assert by_words(pair.tools).rank("notes /tmp/x").entries[0].parts["affordance"] == 1
-    assert top(by_words(pair.tools), "notes /tmp/x") == "a.one"
-    moods = world(
+    ranking = by_words(pair.tools).rank("notes /tmp/x")
+    assert [entry.parts["affordance"] for entry in ranking.entries] == [1, 0]
+    assert ranking.entries[0].tool.tool_ref == "a.n2"
+    assert top(by_words(pair.tools), "notes") == "a.n1"
+
+
+def test_mood_tips_the_scale():
+    # Names that say nothing, and each time the tool that fits the mood loses ties.
+    reading_first = world(
         [
-            entry("a.get_note", "Note", "One note.", read_only=True),
-            entry("a.write_note", "Note", "One note.", read_only=False),
+            entry("a.n1", "Note", "One note.", read_only=True),
+            entry("a.n2", "Note", "One note.", read_only=False),
         ]
     )
-    assert top(by_words(moods.tools), "write the note") == "a.write_note"
-    assert top(by_words(moods.tools), "show the note") == "a.get_note"
+    assert top(by_words(reading_first.tools), "write the note") == "a.n2"
+    reading_last = world(
+        [
+            entry("a.n1", "Note", "One note.", read_only=False),
+            entry("a.n2", "Note", "One note.", read_only=True),
+        ]
+    )
+    assert top(by_words(reading_last.tools), "show the note") == "a.n2"
 
 
 @pytest.mark.parametrize("query", ["zzzz", "", "the", "... !", "кошка"])
@@ -233,6 +248,64 @@ def test_request_for_something_else_is_refused_and_named():
     assert ranking.decision == "no_good_match"
     assert ranking.margin < 0
     assert "hotel" in ranking.missing_capability.lower()
+
+
+BANK = Bank(
+    (
+        Archetype(
+            "tide.times",
+            "Tell the times of high and low tide",
+            ("when is high tide at the harbour", "tide times for the weekend"),
+        ),
+        Archetype(
+            "boat.book",
+            "Book a boat trip",
+            ("reserve seats on the ferry boat", "book a boat for the weekend"),
+        ),
+        Archetype(
+            "wave.height",
+            "Tell how high the waves are",
+            ("height of the waves tomorrow", "how high is the surf"),
+        ),
+    ),
+    "0" * 64,
+)
+COAST = world(
+    [
+        entry("sea.tides", "Tide Times", "Times of high and low tide at a harbour.", text("harbour")),
+        entry("sea.lights", "Lighthouses", "Lighthouses along a coast.", text("coast")),
+        entry("sea.levels", "Water Levels", "Levels of the water at a harbour.", text("harbour")),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "confidence", "margin", "gap"),
+    [
+        ("when is high tide", "high", (0.05, 1), (0.05, 1)),
+        ("tide for the boat", "medium", (0, 0.05), (0.05, 1)),
+        ("low lighthouses", "medium", (0.05, 1), (0.025, 0.049)),
+        ("high waves at the harbour", "low", (-0.1, 0), (0.05, 1)),
+    ],
+)
+def test_confidence_takes_a_margin_and_a_gap(query, confidence, margin, gap):
+    ranking = DiscoveryRanker(COAST.tools, bank=BANK).rank(query)
+    assert margin[0] <= ranking.margin < margin[1]
+    assert gap[0] <= ranking.gap < gap[1]
+    assert (ranking.decision, ranking.confidence) == ("use", confidence)
+
+
+@pytest.mark.parametrize(
+    ("query", "margin", "missing"),
+    [
+        ("tide for a boat trip", (-1, -0.15), "Book a boat trip"),
+        ("tide and seats on the boat", (-0.15, -0.1), None),
+    ],
+)
+def test_a_refusal_names_a_capability_only_where_the_broker_is_sure(query, margin, missing):
+    ranking = DiscoveryRanker(COAST.tools, bank=BANK).rank(query)
+    assert margin[0] <= ranking.margin < margin[1]
+    assert (ranking.decision, ranking.missing_capability) == ("no_good_match", missing)
 
 
 def test_what_the_catalog_says_in_so_many_words_is_not_refused():
