@@ -13,6 +13,7 @@ from discovercall.gateway.broker import Broker
 from discovercall.gateway.catalog import Server, default_world_path, load_world
 from discovercall.gateway.operations import OPERATIONS, carry_out, server_ids
 from discovercall.gateway.ranking import Ranked, Ranking
+from discovercall.gateway.rendering import human
 from discovercall.gateway.results import DECISIONS
 from discovercall.gateway.settings import BrokerSettings
 from discovercall.gateway.store import Catalog, CatalogUnreadableError
@@ -103,6 +104,13 @@ def test_ambiguous_lets_the_agent_choose():
     assert [other["toolRef"] for other in found["alternatives"]] == ["mail.send", "mail.search"]
 
 
+def test_ambiguous_has_two_candidates_also_where_one_result_is_asked_for():
+    found = Broker(WORLD, settings=BrokerSettings(max_results=1)).find("search").to_json()
+    assert found["decision"] == "ambiguous"
+    assert len({candidate["toolRef"] for candidate in found["candidates"]}) == 2
+    assert "alternatives" not in found
+
+
 def test_no_good_match_points_to_a_better_search():
     found = document("no_good_match")
     assert found["nextAction"]["tool"] == "findTool"
@@ -168,6 +176,15 @@ def test_followups_and_avoided_servers():
     assert found["avoid"] == ["Tools of mail: the request rules this server out."]
 
 
+def test_people_read_the_followups_and_avoided_servers_too():
+    found = broker(refs=("chat.search_messages", "mail.search"), ruled_out=("mail",)).find("a request")
+    lines = human(found).splitlines()
+    afterwards = lines[lines.index("Afterwards:") + 1]
+    assert afterwards.startswith("  chat.get_message: to read one result in full")
+    assert "Avoid: Tools of mail: the request rules this server out." in lines
+    assert "Afterwards:" not in human(broker().find("a request"))
+
+
 def test_scores_only_on_request():
     assert "scores" not in document(margin=0.2)
     found = document(margin=0.2, settings=BrokerSettings(scores=True))
@@ -210,6 +227,16 @@ def test_description():
     assert found["status"] == {"callableNow": True, "serverStatus": "online", "catalogFreshness": "fresh"}
     assert found["examples"][0]["arguments"] == {"message_id": "text"}
     assert {r["toolRef"] for r in found["relatedTools"]} == {"chat.post_message", "chat.search_messages"}
+
+
+def test_a_description_tells_what_the_schema_alone_does_not_say_plainly():
+    schema = text("city", "postcode", "units", required=()) | {
+        "anyOf": [{"required": ["city"]}, {"required": ["postcode"]}]
+    }
+    found = Broker(world([entry("a.weather", "Weather", "Tell the weather.", schema)])).describe("a.weather")
+    assert found.to_json()["usageHints"] == ["Give at least one of city, postcode."]
+    assert "Give at least one of city, postcode." in human(found).splitlines()
+    assert "usageHints" not in Broker(WORLD).describe("chat.get_message").to_json()
 
 
 def test_description_of_an_unknown_tool():
