@@ -76,6 +76,20 @@ def test_cases_that_flipped_are_listed(result):
     }
 
 
+@pytest.mark.parametrize("changed_to", [{"rank": 9}, {"decision": "no_good_match"}], ids=["rank", "decision"])
+def test_a_case_flips_by_its_rank_or_its_decision_alone(result, changed_to):
+    other = copy.deepcopy(result)
+    other["cases"][0] |= changed_to
+    (flip,) = diff_results(result, other)["flips"]
+    case = result["cases"][0]
+    assert (flip["intent"], flip["oldRank"], flip["oldDecision"]) == (
+        case["intent"], case["rank"], case["decision"]
+    )  # fmt: skip
+    assert {"rank": flip["newRank"], "decision": flip["newDecision"]} == {
+        "rank": case["rank"], "decision": case["decision"]
+    } | changed_to  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("path", "value", "reason"),
     [

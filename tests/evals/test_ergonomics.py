@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from discovercall.evals.surfaces import CommandOutcome, build_face
 from discovercall.gateway.advice import for_world
 from discovercall.gateway.broker import Broker
 from discovercall.gateway.operations import carry_out
-from discovercall.gateway.results import FindResult
+from discovercall.gateway.results import CallResult, FindResult
 from discovercall.gateway.store import Catalog
 from tests.gateway.worlds import world
 
@@ -56,12 +57,12 @@ def documents(broker, words):
     return carry_out(broker, "callTool", {"toolRef": asked, "arguments": given})
 
 
-def measured(meddle=lambda document: document, cases=CASES, code=None, **members):
+def measured(meddle=lambda document: document, cases=CASES, code=None, indent=2, **members):
     broker = Broker(WORLD, advice=for_world(Path("nowhere") / "catalog" / "world.json"))
 
     def run_command(words):
         answer = documents(broker, words)
-        text = json.dumps(meddle(answer.to_json()), indent=2)
+        text = json.dumps(meddle(answer.to_json()), indent=indent)
         return CommandOutcome(int(not answer.ok) if code is None else code, text)
 
     corpus = Corpus(Path("nowhere"), 1, WORLD, (), (), (), tuple(cases), None, "0" * 64)
@@ -160,6 +161,28 @@ def test_an_answer_beyond_its_budget(monkeypatch):
     assert result["budgetExceeded"] == [one.name for one in CASES if one.kind != "describe"]
     monkeypatch.setattr(ergonomics, "BUDGETS", dict.fromkeys(BUDGETS, 10))
     assert measured()["withinBudgetRate"] == 0
+
+
+def test_an_answer_beyond_its_budget_over_mcp_alone():
+    def face(broker):
+        class Longer(Broker):
+            def call(self, tool_ref, arguments=None):
+                answer = super().call(tool_ref, arguments)
+                return replace(answer, result="x" * 9000) if isinstance(answer, CallResult) else answer
+
+        return build_face(Longer(WORLD))
+
+    result = measured(make_server=face)
+    only(result, "withinBudgetRate", "parityRate")
+    assert result["budgetExceeded"] == [CASES[6].name]
+    (told,) = [one["problem"] for one in result["details"] if one["metric"] == "withinBudgetRate"]
+    assert told.endswith(f"bytes, allowed are {BUDGETS['call']}")
+
+
+def test_an_answer_beyond_its_budget_on_the_command_line_alone():
+    result = measured(indent=2_000)
+    only(result, "withinBudgetRate")
+    assert set(result["budgetExceeded"]) > {one.name for one in CASES if one.kind == "find"}
 
 
 def test_an_instruction_that_names_a_tool_that_is_none():
