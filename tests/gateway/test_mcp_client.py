@@ -4,6 +4,7 @@ import json
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,6 +16,12 @@ from tests.support.mcp.scripted import NOTHING, TEXT, Scripted, configure, tool
 pytestmark = [pytest.mark.slow, pytest.mark.part("MCP client over real servers")]
 
 SAY = {"text": "hi"}
+TEXT_TO = {
+    "type": "object",
+    "properties": {"text": {"type": "string"}, "to": {"type": "string"}},
+    "required": ["text", "to"],
+}
+ANNOUNCE = tool("change", NOTHING, mode="announce")
 
 
 def desk_in(folder):
@@ -124,8 +131,7 @@ def test_program_that_dies_in_mid_call_is_started_again_for_the_next(shared):
 
 
 def test_drift_is_found_by_the_broker(broker, desk, config):
-    desk.offer(tool("say", {**TEXT, "properties": {"text": {"type": "string"}, "to": {"type": "string"}},
-                            "required": ["text", "to"]}))  # fmt: skip
+    desk.offer(tool("say", TEXT_TO))
     error = error_of(broker.call("desk.say", SAY))
     assert error["type"] == "TOOL_SCHEMA_CHANGED"
     assert [problem["field"] for problem in error["problems"]] == ["to"]
@@ -133,6 +139,46 @@ def test_drift_is_found_by_the_broker(broker, desk, config):
     run_index(config, semantic="off")
     assert error_of(broker.call("desk.say", SAY))["type"] == "ARGUMENT_VALIDATION_FAILED"
     assert broker.call("desk.say", {"text": "hi", "to": "you"}).ok
+
+
+@pytest.fixture
+def changing(tmp_path):
+    """A server with an open connection to it, over which a call has succeeded: its script and the broker.
+
+    Servers of the newer protocol announce nothing that was not subscribed to.
+    """
+    desk = Scripted(tmp_path, "desk", "handshake").offer(tool("say"), ANNOUNCE)
+    config = configure(tmp_path, desk.toml())
+    assert run_index(config, semantic="off").complete
+    assembly = assemble(config, semantic="off")
+    try:
+        assert assembly.plain.call("desk.say", SAY).ok
+        yield desk, assembly.plain
+    finally:
+        assembly.broker.close()
+
+
+def assert_drift(answer):
+    error = error_of(answer)
+    assert error["type"] == "TOOL_SCHEMA_CHANGED"
+    assert [problem["field"] for problem in error["problems"]] == ["to"]
+
+
+def test_drift_that_the_server_announces_on_an_open_connection(changing):
+    desk, broker = changing
+    desk.offer(tool("say", TEXT_TO), ANNOUNCE)
+    assert broker.call("desk.change", {}).ok
+    assert_drift(broker.call("desk.say", SAY))
+    assert [call["name"] for call in desk.calls()] == ["say", "change"]
+
+
+def test_drift_without_a_word_on_an_open_connection(changing, monkeypatch):
+    desk, broker = changing
+    desk.offer(tool("say", TEXT_TO))
+    later = SimpleNamespace(monotonic=lambda: time.monotonic() + 31)
+    monkeypatch.setattr("discovercall.gateway.mcp_connection.time", later)
+    assert_drift(broker.call("desk.say", SAY))
+    assert [call["name"] for call in desk.calls()] == ["say"]
 
 
 def test_huge_result_is_cut_to_whole_items(shared):

@@ -15,10 +15,10 @@ NOTHING = {"type": "object", "properties": {}}
 
 
 class Scripted:
-    """One scripted server in a folder."""
+    """One scripted server in a folder; `words` are more arguments of its program over stdio."""
 
-    def __init__(self, folder: Path, name: str = "desk") -> None:
-        self.folder, self.name = folder, name
+    def __init__(self, folder: Path, name: str = "desk", *words: str) -> None:
+        self.folder, self.name, self.words = folder, name, words
         self.state, self.log = folder / f"{name}.json", folder / f"{name}.calls"
 
     def offer(self, *tools: dict[str, Any]) -> "Scripted":
@@ -30,7 +30,7 @@ class Scripted:
 
     def toml(self, **more: Any) -> str:
         lines = [f"[servers.{self.name}]", f"command = {json.dumps(sys.executable)}"]
-        lines.append(f"args = {json.dumps([str(PROGRAM), str(self.state)])}")
+        lines.append(f"args = {json.dumps([str(PROGRAM), str(self.state), *self.words])}")
         return "\n".join([*lines, *(f"{name} = {value}" for name, value in more.items())]) + "\n"
 
     @contextmanager

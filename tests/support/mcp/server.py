@@ -1,11 +1,12 @@
 """A real MCP server whose tools and moods are in a JSON file that tests may change at any time.
 
     python server.py STATE            stdio
+    python server.py STATE handshake  stdio, as one that knows nothing newer than the handshake
     python server.py STATE http [KEY] streamable HTTP on 127.0.0.1; prints its port
 
 STATE: {"tools": [{name, inputSchema, description?, title?, readOnly?, mode?, result?}], "calls": FILE}.
 Each call is appended to FILE. Modes: echo (default), error, protocol-error, slow, crash, huge, secret,
-image, empty.
+image, empty, announce (says that its tools have changed).
 """
 
 import asyncio
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from mcp import MCPError, stdio_server
 from mcp.server import Server
+from mcp.server.runner import serve_loop
 from mcp.types import CallToolResult, ImageContent, ListToolsResult, TextContent, Tool, ToolAnnotations
 
 STATE = Path(sys.argv[1])
@@ -64,6 +66,8 @@ async def call_tool(context, params):
         return CallToolResult(content=[TextContent(text=json.dumps(rows))], structured_content=rows)
     if mode == "image":
         return CallToolResult(content=[ImageContent(data="iVBORw0KGgo=", mime_type="image/png")])
+    if mode == "announce":
+        await context.session.send_tool_list_changed()
     if mode == "empty":
         return CallToolResult(content=[])
     if "result" in tool:
@@ -75,9 +79,12 @@ async def call_tool(context, params):
 server = Server("scripted", version="1", on_list_tools=list_tools, on_call_tool=call_tool)
 
 
-async def stdio():
+async def stdio(only_handshake):
     async with stdio_server() as (read, write):
-        await server.run(read, write, server.create_initialization_options())
+        if only_handshake:
+            await serve_loop(server, read, write, lifespan_state={})
+        else:
+            await server.run(read, write, server.create_initialization_options())
 
 
 def http(key):
@@ -105,4 +112,4 @@ def http(key):
 if sys.argv[2:3] == ["http"]:
     http(sys.argv[3] if len(sys.argv) > 3 else None)
 else:
-    asyncio.run(stdio())
+    asyncio.run(stdio(sys.argv[2:3] == ["handshake"]))
