@@ -175,7 +175,9 @@ def _thresholds(_: Path, __: re.Match[str]) -> tuple[str, ...]:
         f"{discovery.SURE_DENSE:.2f}",
         f"{discovery.SURE_COVERAGE:.0%}",
         f"{discovery.AMBIGUOUS_GAP:.2f}",
+        f"{discovery.AMBIGUOUS_GAP * discovery.WORDS_GAP_SCALE:.3f}",
         f"{discovery.HIGH_GAP:.2f}",
+        f"{discovery.HIGH_GAP * discovery.WORDS_GAP_SCALE:.3f}",
         f"{discovery.HIGH_MARGIN:.2f}",
     )
 
@@ -256,8 +258,8 @@ SENTENCES: dict[str, tuple[Sentence, ...]] = {
         Sentence(r"^\| affordance \| ([\d.]+) \|", _constant(_DISCOVERY, "W_AFFORDANCE")),
         Sentence(
             r"\(affinity ([\d.]+);[^|]+?below (-[\d.]+) \((-[\d.]+) by\s+words\)[^|]+?at least ([\d.]+)"
-            r" \(by words:[^|]+?(\d+%)[^|]+?A gap under ([\d.]+)[^|]+?gap of ([\d.]+) and a margin"
-            r" of ([\d.]+)\.",
+            r" \(by words:[^|]+?(\d+%)[^|]+?A gap under ([\d.]+)\s+\(([\d.]+) by\s+words\)[^|]+?gap of"
+            r" ([\d.]+)\s+\(([\d.]+) by\s+words\) and a margin of ([\d.]+)\.",
             _thresholds,
         ),
     ),

@@ -129,7 +129,7 @@ def opened(
 def say_embedding() -> None:
     """Tell whoever waits why, before a catalog's texts are embedded."""
     typer.echo(
-        "Embedding the catalog's texts, 20 ms or so each; done once, where they can be kept.", err=True
+        "Embedding the catalog's texts, 10 ms or so each; done once, where they can be kept.", err=True
     )
 
 

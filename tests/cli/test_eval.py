@@ -165,6 +165,20 @@ def test_a_mistake_of_usage_is_exit_2(run, words, message):
     assert_refused(run(*words), message)
 
 
+def test_exit_2_has_no_document_and_the_pages_say_so(run, command, corpus, tmp_path):
+    json_wanted = ("--format", "json")
+    assert_refused(run("--data", tmp_path / "nope", *json_wanted), "nope")
+    assert_refused(
+        command("eval", "report", "--out", tmp_path / "nope", *json_wanted), "no baseline is there"
+    )
+    (tmp_path / "bad.toml").write_text("[")
+    bad = ("gateway", "find", "x", "--config", tmp_path / "bad.toml")
+    assert_refused(command(*bad, *json_wanted), "bad.toml")
+    for page in ("evaluation", "gateway"):
+        text = (Path(__file__).parents[2] / "docs" / f"{page}.md").read_text(encoding="utf-8")
+        assert "no document, also with `--format json`" in " ".join(text.split())
+
+
 def test_an_unknown_family_is_exit_2_and_names_the_known_ones(run):
     assert_refused(run(family="speed"), "speed is no family; one of discovery, invocation, ")
 

@@ -9,8 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from discovercall.gateway.broker import Broker
+from discovercall.gateway.capability_api import CapabilityApi
+from discovercall.gateway.catalog import default_world_path, load_world
 from discovercall.gateway.config import load_config
 from discovercall.gateway.results import ERROR_TYPES
+from discovercall.gateway.settings import BrokerSettings
 
 TEXT = (Path(__file__).parents[2] / "docs" / "gateway.md").read_text(encoding="utf-8")
 SETTINGS = re.findall(
@@ -57,3 +61,19 @@ def test_settings_and_their_defaults(tmp_path):
 def test_every_error_is_explained():
     for kind in ERROR_TYPES:
         assert f"| `{kind}` |" in TEXT
+
+
+def test_the_one_face_that_does_not_say_the_same_is_named():
+    """The capability API over the simulated world ranks with the frozen ranker."""
+    assert "they say the same, with one exception: over the simulated world the capability API" in " ".join(
+        TEXT.split()
+    )
+    world, query = load_world(default_world_path()), "how warm will it be tomorrow"
+    body = {"query": query, "limit": 3, "session_id": "s", "view": "routing"}
+    listed = [card["tool_id"] for card in CapabilityApi(world).search(body).payload["results"]]
+    frozen, live = (
+        [entry.tool.tool_ref for entry in Broker(world, settings=settings).rank(query, limit=3).entries]
+        for settings in (BrokerSettings(fusion="bm25"), BrokerSettings())
+    )
+    assert listed == frozen
+    assert listed != live
