@@ -146,8 +146,13 @@ def _selection(tool: Tool, settings: BrokerSettings) -> tuple[dict[str, Any], Ne
     }
     if preview["required"] or preview["properties"]:
         selected["schemaPreview"] = preview
-    action = NextAction("describeTool", {"toolRef": tool.tool_ref}, wording.NEXT_DESCRIBE, tool.tool_ref)
-    return selected, action, wording.USE_BIG_SCHEMA
+    why, instruction = (
+        (wording.NEXT_DESCRIBE, wording.USE_BIG_SCHEMA)
+        if schema
+        else (wording.NEXT_DESCRIBE_BARE, wording.USE_NO_SCHEMA)
+    )
+    action = NextAction("describeTool", {"toolRef": tool.tool_ref}, why, tool.tool_ref)
+    return selected, action, instruction
 
 
 def _candidate(tool: Tool) -> dict[str, Any]:

@@ -21,6 +21,10 @@ USE_BIG_SCHEMA = (
     "The schema is too large for this result. Run describeTool for the selected tool, then callTool with "
     "arguments that fit it. If it does not fit the task, choose one of the alternatives."
 )
+USE_NO_SCHEMA = (
+    "The selected tool declares no schema. Run describeTool for it to see what its description asks for, then "
+    "callTool. If it does not fit the task, choose one of the alternatives."
+)
 USE_NOT_CALLABLE = (
     "The selected tool's server is not online according to the last index. Check the server before calling; "
     "if it stays away, choose one of the alternatives or report that it is down."
@@ -43,6 +47,7 @@ EMPTY = (
 )
 NEXT_CALL = "Its schema is at hand, so it can be called once the placeholders are filled in."
 NEXT_DESCRIBE = "Its schema is not in this result; it is needed before a call."
+NEXT_DESCRIBE_BARE = "It declares no schema; its description says more before a call."
 NEXT_CHOOSE = "Both schemas are inlined; put in the toolRef of the candidate that fits."
 ASK_IN_WORDS = "<what is to be done, in plain words>"
 NEXT_REFINE = "A narrower wording may match an indexed tool."

@@ -67,6 +67,7 @@ def test_big_schema_is_previewed_and_described_first():
     assert not {"inputSchema", "recommendedCall"} & set(found["selected"])
     assert found["nextAction"]["tool"] == "describeTool"
     assert found["nextAction"]["arguments"] == {"toolRef": "files.convert"}
+    assert "too large" in found["agentInstruction"]
 
 
 def test_big_schema_is_inlined_where_the_settings_say_so():
@@ -80,6 +81,10 @@ def test_schema_without_anything_is_described_and_has_no_preview():
     found = Broker(lone, ranker=Fixed("use", ("a.b",))).find("x").to_json()
     assert set(found["selected"]) == {"toolRef", "title", "callableNow", "serverStatus"}
     assert found["nextAction"]["tool"] == "describeTool"
+    assert "declares no schema" in found["nextAction"]["reason"]
+    assert "declares no schema" in found["agentInstruction"]
+    assert "large" not in found["agentInstruction"]
+    assert "describeTool" in found["agentInstruction"]
 
 
 @pytest.mark.parametrize("size", [2048, 2049])
