@@ -11,7 +11,7 @@ from discovercall.evals.cases import Corpus
 from discovercall.evals.scaling import online
 from discovercall.evals.surfaces import without_ages
 from discovercall.evals.tally import Tally, tally_members
-from discovercall.evals.tokens import CharacterEstimator, Estimator
+from discovercall.evals.tokens import CharacterEstimator, Estimator, live_ranker
 from discovercall.gateway.broker import Broker
 from discovercall.gateway.cache import BrokerLike, CachingBroker
 from discovercall.gateway.catalog import Tool, World
@@ -117,7 +117,7 @@ def measure_cache(
     """
     gauge = estimator or CharacterEstimator()
     world = online(corpus.world)
-    counting = CountingBroker(Broker(world))
+    counting = CountingBroker(Broker(world, ranker=live_ranker(corpus, None)))
     broker = new_cache(counting)
     tallies = {name: Tally() for name in METRICS}
     steps = workload(world, [case.intent for case in corpus.discovery if case.acceptable])

@@ -23,6 +23,7 @@ from discovercall.evals.semantic import SemanticLeg
 from discovercall.evals.surfaces import RunCommand
 from discovercall.evals.tokens import measure_tokens
 from discovercall.foundation.clocks import Clock, iso_milliseconds
+from discovercall.gateway.bank import default_bank
 
 
 class _Measured(Protocol):
@@ -82,6 +83,9 @@ def run_suite(plan: Plan) -> dict[str, Any]:
     made["tokenEstimator"] = (result.get("tokens") or {}).get("estimator")
     if plan.corpus.thresholds is None:
         skipped.append({"what": "gates", "reason": "the corpus has no thresholds.json"})
+    if "ergonomics" in families and plan.corpus.bank.digest != default_bank().digest:
+        reason = "the program's faces search with the bank that it comes with"
+        skipped.append({"what": "the corpus's bank in ergonomics", "reason": reason})
     parity_skipped = (result.get("ergonomics") or {}).get("paritySkipReason")
     if parity_skipped:
         skipped.append({"what": "parity", "reason": parity_skipped})

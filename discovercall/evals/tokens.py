@@ -144,7 +144,7 @@ def measure_tokens(
     """
     gauge = _Gauge(estimator or CharacterEstimator())
     world = online(corpus.world)
-    broker = Broker(world, ranker=_ranker_factory(corpus, encoder))
+    broker = Broker(world, ranker=live_ranker(corpus, encoder))
     startup = gauge.startup(world)
     matchable = [case for case in corpus.discovery if case.acceptable]
     fixed, reason = _fixed_task(broker, world, gauge, startup)
@@ -161,7 +161,9 @@ def measure_tokens(
     )
 
 
-def _ranker_factory(corpus: Corpus, encoder: CachingEncoder | None) -> RankerFactory:
+def live_ranker(corpus: Corpus, encoder: CachingEncoder | None) -> RankerFactory:
+    """The live search with the corpus's own capability bank."""
+
     def rank(tools: list[Tool]) -> DiscoveryRanker:
         return DiscoveryRanker(tools, bank=corpus.bank, encoder=encoder)
 
@@ -323,7 +325,7 @@ def _growth(
 ) -> dict[str, Any]:
     larger = copies(world, factor)
     step = max(1, math.ceil(len(cases) / GROWTH_INTENTS))
-    broker = Broker(larger, ranker=_ranker_factory(corpus, None))
+    broker = Broker(larger, ranker=live_ranker(corpus, None))
     asked = cases[::step]
     found = mean(gauge.of(broker.find(case.intent).to_json()) for case in asked)
     return {"factor": factor, **gauge.startup(larger), "intents": len(asked), "meanFind": found}

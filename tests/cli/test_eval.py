@@ -446,6 +446,16 @@ def test_what_a_family_can_not_measure_qualifies_the_verdict(run, corpus, monkey
     assert f"\n- {part}: not measured, {reason}\n" in run("--format", "markdown", family=family).out
 
 
+def test_a_bank_that_ergonomics_can_not_use_qualifies_the_verdict(run, full, corpus):
+    told = (
+        "the corpus's bank in ergonomics skipped: the program's faces search with the bank that it comes with"
+    )
+    assert told in run(family="ergonomics").out
+    assert told not in run(family="cache").out
+    (corpus.folder / "capability-bank.jsonl").unlink()
+    assert told not in run(family="ergonomics").out
+
+
 @pytest.mark.parametrize("bounds", [{}, {"discovery": {"lexical": {"top1Min": 0.5}}}])
 def test_a_run_that_nothing_is_gated_of_is_no_plain_pass(run, corpus, bounds):
     corpus.thresholds = {"version": 1, **bounds}

@@ -8,6 +8,7 @@ import pytest
 from discovercall.evals.cache import METRICS, CountingBroker, measure_cache, workload
 from discovercall.evals.cases import Corpus, DiscoveryCase
 from discovercall.evals.tokens import CharacterEstimator
+from discovercall.gateway.bank import Archetype, Bank
 from discovercall.gateway.cache import CachingBroker
 from discovercall.gateway.results import CallResult, FindResult
 from tests.gateway.worlds import TOOLS, world
@@ -121,6 +122,22 @@ def test_steps_without_a_tool_are_left_out():
     result = measured(corpus(reading))
     assert result["leftOut"] == ["writing call"]
     assert result["liveWriteRate"] is None
+
+
+def test_searches_use_the_bank_of_the_corpus():
+    """A capability that asks for mail in words of its own leads to the tool that a search names."""
+    asked = DiscoveryCase("zorble the quux", "semantic", ("mail.send",), "because", "discovery/x.jsonl:1")
+    bank = Bank((Archetype("mail", "send an email", ("zorble the quux",)),), "0" * 64)
+    given = replace(corpus(), discovery=(asked,), bank=bank)
+    found = []
+
+    class Watched(CachingBroker):
+        def find(self, query):
+            found.append(super().find(query).to_json()["decision"])
+            return super().find(query)
+
+    measured(given, new_cache=Watched)
+    assert found[0] != "no_good_match"
 
 
 def test_the_workload_needs_no_intent():
