@@ -11,8 +11,13 @@ from pathlib import Path
 
 import httpx
 import pytest
+from typer.testing import CliRunner
 
+from discovercall.cli.gateway import app
 from discovercall.gateway.catalog import default_world_path, load_world
+from discovercall.gateway.index_file import write_index
+from discovercall.gateway.store import Catalog
+from tests.gateway.worlds import world
 from tests.support.mcp.scripted import Scripted, configure, tool
 
 PROGRAM = [sys.executable, "-c", "from discovercall.cli.main import main; main()", "gateway"]
@@ -170,8 +175,9 @@ def test_list():
 
 def test_find():
     query = "track a weather forecast"
-    done = run("find", query, "--format", "json", "--limit", "3", "--semantic", "off")
+    done = run("find", query, "--format", "json", "--limit", "3", "--scores", "--semantic", "off")
     found = json.loads(done.stdout)
+    assert found["scores"]["top"][0]["toolRef"] == found["selectedToolRef"]
     assert (done.returncode, found["query"], found["decision"]) == (0, query, "ambiguous")
     assert len(found["alternatives"]) == 2
     assert found["selectedToolRef"] in run("find", query, "--semantic", "off").stdout
@@ -191,6 +197,22 @@ def test_options_of_find_count_over_servers_too(tmp_path):
     assert (len(plain["alternatives"]), "scores" in plain) == (2, False)
     asked = json.loads(run(*find, "--limit", "2", "--scores").stdout)
     assert (len(asked["alternatives"]), "scores" in asked) == (1, True)
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+def test_a_disabled_server_of_a_configuration_is_never_reached(tmp_path, indexed):
+    started = tmp_path / "started"
+    program = f'command = "touch"\nargs = [{json.dumps(str(started))}]\n'
+    config = configure(tmp_path, f"[servers.mail]\nenabled = false\n{program}[servers.wiki]\n{program}")
+    if indexed:
+        # An index of the time when it was enabled.
+        write_index(config.index_path, Catalog.of_world(world(), indexed_at=1.0))
+    for words in (["describe", "mail.search"], ["call", "mail.search", "--json", '{"query": "x"}']):
+        done = CliRunner().invoke(app, [*words, "--config", str(config.path), "--format", "json"])
+        error = json.loads(done.output)["error"]
+        assert (done.exit_code, error["type"], error["retry"]) == (1, "CONFIG_ERROR", {"when": "never"})
+        assert error["message"] == "Server mail is disabled."
+    assert not started.exists()
 
 
 def test_unknown_format_is_a_usage_error():
