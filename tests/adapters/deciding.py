@@ -26,20 +26,22 @@ SELECT = select_request(
     [{"tool_id": "weather.now", "reliability": None}],
 )
 
+# Read once: threads that parse Python at the same time fail now and then (3.11).
+_ADAPTER = bundled_adapter("openai-compatible")
+assert _ADAPTER is not None
+
 
 def command(*arguments: str) -> list[str]:
     """The adapter's command line."""
-    adapter = bundled_adapter("openai-compatible")
-    assert adapter is not None
-    return adapter.command(Path("tasks.jsonl"), arguments)
+    assert _ADAPTER is not None
+    return _ADAPTER.command(Path("tasks.jsonl"), arguments)
 
 
 def environment(variables: Mapping[str, str] | None = None, requested: Sequence[str] = ()) -> dict[str, str]:
     """What the harness passes on of its own environment and `variables`."""
-    adapter = bundled_adapter("openai-compatible")
-    assert adapter is not None
+    assert _ADAPTER is not None
     given = {"PATH": os.environ["PATH"], "OPENAI_API_KEY": KEY} if variables is None else dict(variables)
-    return adapter_environment(given, adapter.environment, requested)
+    return adapter_environment(given, _ADAPTER.environment, requested)
 
 
 def decide(
