@@ -50,13 +50,17 @@ class Caller:
             return Failure(refused)
         server_id, name = tool_ref.split(".", 1)
         entry = catalog.entry(tool_ref)
+        sent = False
         try:
             session = self._downstream.connect(server_id, self._settings.call_timeout_ms / 1000)
             live = session.live_schema(name)
             stale = self._refused_by_server(entry, tool_ref, live, arguments)
             if stale is not None:
                 return Failure(stale)
+            sent = True
             result = session.call(name, arguments)
+        except CallTimeoutError:
+            return Failure(self._timed_out(tool_ref, server_id, sent))
         except DownstreamError as error:
             read_only = entry is not None and entry.tool.read_only
             return Failure(self._downstream_error(error, tool_ref, server_id, read_only))
@@ -149,10 +153,6 @@ class Caller:
             case AuthRefusedError():
                 message = f"Server {server_id} refused the credentials: {error}"
                 return self._error("AUTH_UNAVAILABLE", message, wording.AUTH, **about)
-            case CallTimeoutError():
-                limit = self._settings.call_timeout_ms
-                message = f"{tool_ref} did not answer within {wording.TIME_LIMIT} ({limit} ms)."
-                return self._error("DOWNSTREAM_CALL_FAILED", message, wording.timed_out(limit), **about)
             case TransportLostError():
                 return self._error(
                     "DOWNSTREAM_CALL_FAILED",
@@ -164,6 +164,18 @@ class Caller:
                 )
         message = f"{tool_ref} failed: {error}"
         return self._error("DOWNSTREAM_CALL_FAILED", message, wording.TOOL_ERROR, **about)
+
+    def _timed_out(self, tool_ref: str, server_id: str, sent: bool) -> BrokerError:
+        limit = self._settings.call_timeout_ms
+        within = f"within {wording.TIME_LIMIT} ({limit} ms)."
+        if sent:
+            message, instruction = f"{tool_ref} did not answer {within}", wording.timed_out(limit)
+        else:
+            message = f"Server {server_id} was not ready for the call {within}"
+            instruction = wording.not_ready(server_id, limit)
+        return self._error(
+            "DOWNSTREAM_CALL_FAILED", message, instruction, tool_ref=tool_ref, server_id=server_id
+        )
 
     def _answer(
         self, tool_ref: str, server_id: str, name: str, result: DownstreamResult, notices: list[str]

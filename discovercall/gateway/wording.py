@@ -22,8 +22,8 @@ USE_BIG_SCHEMA = (
     "arguments that fit it. If it does not fit the task, choose one of the alternatives."
 )
 USE_NO_SCHEMA = (
-    "The selected tool declares no schema. Run describeTool for it to see what its description asks for, then "
-    "callTool. If it does not fit the task, choose one of the alternatives."
+    "The selected tool declares no schema. Run describeTool for it to see what its description asks for, "
+    "then callTool. If it does not fit the task, choose one of the alternatives."
 )
 USE_NOT_CALLABLE = (
     "The selected tool's server is not online according to the last index. Check the server before calling; "
@@ -132,6 +132,15 @@ def timed_out(limit_ms: int) -> str:
         "narrow the call so that it finishes sooner, or have the limit raised. It may still have "
         "taken effect, "
         "so verify before you change anything again."
+    )
+
+
+def not_ready(server_id: str, limit_ms: int) -> str:
+    """After the broker's own limit ran out before the call was sent."""
+    return (
+        f"The broker's own limit {TIME_LIMIT} ({limit_ms} ms) ran out before the call was sent, so nothing "
+        f"was executed. Do not resend it unchanged: have the limit raised, or server {server_id} checked. "
+        "Meanwhile run findTool and choose a tool of another server."
     )
 
 

@@ -191,6 +191,25 @@ def test_own_time_limit_is_named_and_not_retryable(downstream):
     for place in (error["message"], error["agentInstruction"]):
         assert "timeouts.call_ms" in place
         assert "1234 ms" in place
+    assert "may still have taken effect" in error["agentInstruction"]
+
+
+@pytest.mark.parametrize("step", ["connect", "live_schema"])
+def test_time_that_ran_out_before_the_call_was_sent_changed_nothing(downstream, monkeypatch, step):
+    if step == "connect":
+        downstream.errors["chat"] = CallTimeoutError("x")
+    else:
+        session = type(downstream.connect("chat", 1.0))
+        monkeypatch.setattr(session, "live_schema", lambda self, name: raising(CallTimeoutError("x"))({}))
+    error = error_of(broker(downstream, settings=BrokerSettings(call_timeout_ms=1234)).call(POST, GOOD))
+    assert (error["type"], error["retryable"], error["retry"]) == (
+        "DOWNSTREAM_CALL_FAILED", False, {"when": "never"}
+    )  # fmt: skip
+    assert error["message"] == "Server chat was not ready for the call within timeouts.call_ms (1234 ms)."
+    assert "timeouts.call_ms (1234 ms)" in error["agentInstruction"]
+    assert "nothing was executed" in error["agentInstruction"]
+    assert "taken effect" not in error["agentInstruction"]
+    assert downstream.calls == []
 
 
 @pytest.mark.parametrize(
