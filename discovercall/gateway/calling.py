@@ -13,6 +13,7 @@ from discovercall.gateway.catalog import split_tool_ref
 from discovercall.gateway.downstream import (
     AuthRefusedError,
     CallTimeoutError,
+    CredentialsMissingError,
     Downstream,
     DownstreamError,
     DownstreamResult,
@@ -150,6 +151,9 @@ class Caller:
                     retry=Retry("after", "server_online", OFFLINE_WAIT_S),
                     **about,
                 )
+            case CredentialsMissingError():
+                message = f"Server {server_id} was not contacted: {error}"
+                return self._error("AUTH_UNAVAILABLE", message, wording.AUTH, **about)
             case AuthRefusedError():
                 message = f"Server {server_id} refused the credentials: {error}"
                 return self._error("AUTH_UNAVAILABLE", message, wording.AUTH, **about)

@@ -40,6 +40,10 @@ class AuthRefusedError(DownstreamError):
     """The server refused the credentials that it was given."""
 
 
+class CredentialsMissingError(AuthRefusedError):
+    """What the server would be given is not set; it was not contacted."""
+
+
 class TransportLostError(DownstreamError):
     """The connection broke after the request was sent; whether the call took effect is unknown."""
 

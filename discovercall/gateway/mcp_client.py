@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 from discovercall.gateway.catalog import Tool
 from discovercall.gateway.config import ServerConfig
 from discovercall.gateway.downstream import (
-    AuthRefusedError,
     CallRefusedError,
     CallTimeoutError,
+    CredentialsMissingError,
     DownstreamError,
     DownstreamResult,
     ServerOfflineError,
@@ -101,7 +101,7 @@ class McpDownstream:
         if config is None:
             raise ServerOfflineError(f"{server_id} is not configured")
         if config.unresolved:
-            raise AuthRefusedError(f"the variable {config.unresolved[0]} is not set")
+            raise CredentialsMissingError(f"the variable {config.unresolved[0]} is not set")
         with self._lock:
             connection = self._open.get(server_id)
             if connection is None or connection.ended:

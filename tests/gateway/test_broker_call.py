@@ -6,6 +6,7 @@ import pytest
 
 from discovercall.gateway.broker import Broker
 from discovercall.gateway.catalog import Server
+from discovercall.gateway.config import load_config
 from discovercall.gateway.downstream import (
     AuthRefusedError,
     CallRefusedError,
@@ -14,6 +15,7 @@ from discovercall.gateway.downstream import (
     ServerOfflineError,
     TransportLostError,
 )
+from discovercall.gateway.mcp_client import McpDownstream
 from discovercall.gateway.parameters import example_arguments
 from discovercall.gateway.results import ERROR_TYPES, NEVER
 from discovercall.gateway.settings import BrokerSettings
@@ -168,6 +170,15 @@ def test_refused_credentials(downstream):
     error = error_of(broker(downstream).call(POST, GOOD))
     assert (error["type"], error["retryable"]) == ("AUTH_UNAVAILABLE", False)
     assert "Ask the user" in error["agentInstruction"]
+
+
+def test_credentials_that_are_not_set_were_refused_by_nobody(tmp_path):
+    file = tmp_path / "gateway.toml"
+    file.write_text('[servers.chat]\nurl = "http://127.0.0.1:9/mcp"\nheaders = {A = "${NOPE}"}\n')
+    downstream = McpDownstream(load_config(file, {}).servers)
+    error = error_of(broker(downstream).call(POST, GOOD))
+    assert error["type"] == "AUTH_UNAVAILABLE"
+    assert error["message"] == "Server chat was not contacted: the variable NOPE is not set"
 
 
 @pytest.mark.parametrize(("ref", "words"), [(POST, "may have taken effect"), ("mail.search", "only reads")])
