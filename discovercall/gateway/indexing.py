@@ -9,10 +9,12 @@ from typing import Any, Protocol
 
 from discovercall.foundation.clocks import Clock
 from discovercall.gateway.catalog import Server, Tool
-from discovercall.gateway.downstream import DownstreamError
+from discovercall.gateway.downstream import CallTimeoutError, DownstreamError
 from discovercall.gateway.index_file import is_indexable
 from discovercall.gateway.store import Catalog
 
+TIME_LIMIT = "timeouts.discovery_ms"
+"""The setting of the configuration."""
 _AT_ONCE = 4
 
 
@@ -79,6 +81,8 @@ def index_servers(
     def read(server_id: str) -> list[Tool] | DownstreamError:
         try:
             return lister.tools(server_id, timeout_s)
+        except CallTimeoutError as error:
+            return CallTimeoutError(f"{error}: {TIME_LIMIT} is {round(timeout_s * 1000)}")
         except DownstreamError as error:
             return error
 
