@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from discovercall.foundation.redaction import MASK, Redactor
 from discovercall.gateway.broker import Broker
 from discovercall.gateway.capability_api import CapabilityApi
 from discovercall.gateway.catalog import default_world_path, load_world
@@ -31,6 +32,13 @@ def test_commands_run(command):
     program = [sys.executable, "-c", "from discovercall.cli.main import main; main()", *words]
     done = subprocess.run(program, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_how_long_values_must_be_to_be_masked():
+    [said] = re.findall(r"of (\d+) characters or more, are masked in every message", " ".join(TEXT.split()))
+    least = "x" * int(said)
+    assert Redactor([least])(least) == MASK
+    assert Redactor([least[1:]])(least) == least
 
 
 def test_example_configuration(tmp_path):
