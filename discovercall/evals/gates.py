@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from discovercall.evals.shown import in_short
 from discovercall.evals.thresholds import Bound, Comparator, Thresholds
+from discovercall.report.numbers import in_short
 
 Verdict = Literal["pass", "fail"]
 NO_CASES = "no cases"

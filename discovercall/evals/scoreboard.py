@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from discovercall.evals.scoreboard_families import family_sections
-from discovercall.evals.shown import DASH, in_short, interval, percent, signed, three
+from discovercall.evals.shown import DASH, interval, percent, signed, three
 from discovercall.foundation.shown import plain
+from discovercall.report.gateway import caveats
 from discovercall.report.markdown import code, table
 
 RANKERS = {
@@ -37,9 +38,7 @@ def scoreboard(result: Mapping[str, Any]) -> str:
 
 def verdict_line(result: Mapping[str, Any]) -> str:
     """The verdict with everything that qualifies it: `pass (semantic leg skipped: not requested)`."""
-    worse = result.get("regressions")
-    reasons = [f"worse than the baseline: {in_short(worse)}"] if worse else []
-    reasons += [f"{entry['what']} skipped: {entry['reason']}" for entry in result["skipped"]]
+    reasons = caveats(result)
     return f"{result['verdict']} ({'; '.join(reasons)})" if reasons else str(result["verdict"])
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discovercall.report.model import Interval
+from discovercall.report.numbers import in_short
 
 OVERALL = "overall"
 _FAMILIES = ("invocation", "ergonomics", "cache")
@@ -77,12 +78,14 @@ class GatewaySnapshot:
 
     Attributes:
         scoreboard: the page that its own commands made; None where there is none.
+        caveats: everything that qualifies the verdict: what is worse than before, what was skipped and why.
         semantic: what is to be said of the semantic leg.
     """
 
     file: str
     scoreboard: str | None
     verdict: str
+    caveats: tuple[str, ...]
     generated_at: str
     commit: str | None
     dirty: bool
@@ -109,6 +112,7 @@ def gateway_of(result: Mapping[str, Any], file: str, scoreboard: str | None = No
         file=file,
         scoreboard=scoreboard,
         verdict=result["verdict"],
+        caveats=caveats(result),
         generated_at=result["generatedAt"],
         commit=made["gitCommit"],
         dirty=made["dirty"],
@@ -122,6 +126,13 @@ def gateway_of(result: Mapping[str, Any], file: str, scoreboard: str | None = No
         start_up=_start_up(result.get("tokens")),
         bounds=tuple(_bound(gate) for gate in result["gates"]),
     )
+
+
+def caveats(result: Mapping[str, Any]) -> tuple[str, ...]:
+    """Everything that qualifies the verdict of a measurement: `semantic leg skipped: not requested`."""
+    worse = result.get("regressions")
+    reasons = [f"worse than the baseline: {in_short(worse)}"] if worse else []
+    return (*reasons, *(f"{entry['what']} skipped: {entry['reason']}" for entry in result["skipped"]))
 
 
 def _scope(name: str, found: Mapping[str, Any]) -> Scope:

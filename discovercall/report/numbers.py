@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from discovercall.report.model import Count
 
 DASH = "–"
+_NAMED = 3
 
 
 def percent(value: float | None) -> str:
@@ -51,3 +52,9 @@ def share(counted: Count | Sequence[int] | None) -> str:
 def decimal(value: float | None, places: int = 2) -> str:
     """A number with a fixed number of decimals."""
     return DASH if value is None else f"{value:.{places}f}"
+
+
+def in_short(names: Sequence[str]) -> str:
+    """The first few of some names, and how many more there are."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more

@@ -180,8 +180,9 @@ def _statements(statements: Iterable[Statement]) -> Iterator[str]:
 
 def _gateway(found: GatewaySnapshot, base: str) -> Iterator[str]:
     yield from ("## Gateway", "")
+    qualified = f" ({code('; '.join(found.caveats))})" if found.caveats else ""
     yield (
-        f"Verdict {code(found.verdict)}, measured {code(found.generated_at)},"
+        f"Verdict {code(found.verdict)}{qualified}, measured {code(found.generated_at)},"
         f" commit {code((found.commit or '')[:12])}{' with uncommitted changes' if found.dirty else ''},"
         f" corpus {code(found.corpus)}, model {code(found.model or '')}, {code(found.semantic)}:"
         f" {link(found.file, base)}."

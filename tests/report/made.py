@@ -76,6 +76,8 @@ def gateway_result(foreign: str = "text") -> dict[str, Any]:
     }  # fmt: skip
     return {
         "verdict": "fail",
+        "skipped": [{"what": "parity", "reason": foreign}],
+        "regressions": ["discovery.top1"],
         "generatedAt": "2026-11-30T12:00:00.000Z",
         "provenance": {
             "gitCommit": None, "dirty": True, "corpusVersion": 1, "model": None, "semanticRan": False,

@@ -230,6 +230,11 @@ def test_a_snapshot_of_the_gateway_is_shown() -> None:
     assert "| `overall` | 8 | 87.5% | [52.9%, 97.8%] | 100.0% | 0.900 | 0.0% | – | 4.0% |" in text
     assert f"| `discovery.{MARKUP}` | at least 0.900 | 0.875 | **fail** |" in text
     assert f"| skipped: `{MARKUP}` |" in text
+    assert (
+        f"Verdict `fail` (`worse than the baseline: discovery.top1; parity skipped: {MARKUP}`), measured"
+        in text
+    )
+    assert f"worse than the baseline: discovery.top1; parity skipped: {MARKUP}" in " ".join(page.text)
     assert f"| `invocation.repairSuccess` | 2 | 50.0% | [9.4%, 90.5%] | `{MARKUP}` |" in text
     assert "reads 336 tokens instead of 39,729: 99.2% less" in text
     assert "results/gateway/BENCHMARKS.md" in page.values("href")
