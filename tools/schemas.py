@@ -19,8 +19,8 @@ from discovercall.cli.outputs import OUTPUTS
 from discovercall.contract.task_model import TaskLine
 from discovercall.evals.result_model import DiffResult, EvaluationResult, ProblemsResult
 from discovercall.evals.thresholds import ThresholdsFile
-from discovercall.foundation.ecma_json import pretty
 from discovercall.foundation.files import write_atomic
+from discovercall.foundation.json_text import pretty
 from discovercall.invocation.config import ConfigFile
 from discovercall.invocation.report_model import Report
 from discovercall.publication.policy import PolicyV1, PolicyV2

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from discovercall.adapter.failures import MARKER, REPORTED_CODES
-from discovercall.foundation.ecma_json import JsonError, compact_bytes, decode
+from discovercall.foundation.ecma_json import JsonError, decode
+from discovercall.foundation.json_text import compact_bytes
 
 
 class Refusal(Exception):

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from discovercall.foundation.ecma_json import ordered_items
 from discovercall.foundation.ecmascript import is_blank, is_finite_number, lower
+from discovercall.foundation.json_text import ordered_items
 
 MAX_DEPTH = 64
 """Levels of `items` and `properties` that a schema may have. What lies deeper can't be made strict (no known

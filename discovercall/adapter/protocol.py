@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from discovercall.adapter.failures import AdapterFailure
-from discovercall.foundation.ecma_json import JsonError, compact, compact_bytes, loads
+from discovercall.foundation.ecma_json import JsonError, loads
 from discovercall.foundation.ecmascript import is_safe, trim
+from discovercall.foundation.json_text import compact, compact_bytes
 from discovercall.foundation.token_usage import USAGE_FIELDS, counts_of
 
 PROTOCOL_VERSION = 1

@@ -16,9 +16,10 @@ from pydantic import Field
 
 from discovercall.cadence.plan import check_plan_file
 from discovercall.foundation.digests import sha256_hex
-from discovercall.foundation.ecma_json import JsonError, decode_unique, pretty
+from discovercall.foundation.ecma_json import JsonError, decode_unique
 from discovercall.foundation.errors import InputError, RefusedError
 from discovercall.foundation.files import write_atomic
+from discovercall.foundation.json_text import pretty
 from discovercall.foundation.models import StrictModel, check
 from discovercall.publication.fields import SchemaOne
 

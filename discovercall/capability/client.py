@@ -30,10 +30,11 @@ from discovercall.capability.retry import is_retried, retry_wait
 from discovercall.capability.revisions import RevisionCollector
 from discovercall.foundation.base_url import is_loopback, normalize_base_url
 from discovercall.foundation.clocks import Clock
-from discovercall.foundation.ecma_json import JsonError, compact_bytes, decode
+from discovercall.foundation.ecma_json import JsonError, decode
 from discovercall.foundation.ecmascript import is_finite_number, trim
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.http import trusted_certificates
+from discovercall.foundation.json_text import compact_bytes
 
 _URI_COMPONENT_SAFE = "!~*'()"  # beside letters, digits, - . _ and ~: what encodeURIComponent leaves
 _READ_ASIDE_BYTES = 2**18

@@ -63,7 +63,7 @@ def check_out(out: Path | None, root: Path, *inputs: Path) -> None:
 
 def write_json(path: Path, value: Any) -> None:
     """Write a value as indented JSON, whole or not at all."""
-    from discovercall.foundation.ecma_json import pretty
+    from discovercall.foundation.json_text import pretty
 
     write_text(path, pretty(value) + "\n")
 

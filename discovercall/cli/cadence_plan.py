@@ -208,6 +208,6 @@ def _named_values(given: list[str] | tuple[str, ...]) -> dict[str, str]:
 
 
 def _compact(value: Any) -> str:
-    from discovercall.foundation.ecma_json import compact
+    from discovercall.foundation.json_text import compact
 
     return compact(value)

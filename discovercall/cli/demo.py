@@ -29,9 +29,9 @@ def demo(
     from discovercall.cli.run import carry_out
     from discovercall.contract.options import prepare_run
     from discovercall.foundation.clocks import iso_milliseconds
-    from discovercall.foundation.ecma_json import pretty
     from discovercall.foundation.errors import InputError
     from discovercall.foundation.files import write_atomic
+    from discovercall.foundation.json_text import pretty
     from discovercall.foundation.revision import installed_revision
     from discovercall.report.terminal import print_summary
 

@@ -25,7 +25,7 @@ def doctor(
     ] = None,
     format: Annotated[Format, typer.Option(help="What is printed.")] = Format.HUMAN,
 ) -> None:
-    """Say what adapters and the gateway need here and lack; nothing is sent.
+    """Say what adapters and the gateway lack here; nothing is sent.
 
     Exit code 0 when every named adapter is ready, or, where none is named, when the reference route is.
     """

@@ -26,7 +26,7 @@ def print_json(value: Any) -> None:
     """Print a value as indented JSON, as artifacts are written, but safe for a terminal."""
     import typer
 
-    from discovercall.foundation.ecma_json import pretty
+    from discovercall.foundation.json_text import pretty
     from discovercall.foundation.shown import escaped_json
 
     typer.echo(escaped_json(pretty(value)))

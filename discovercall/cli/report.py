@@ -186,7 +186,7 @@ def _write(found: ResultsReport, kind: PageFormat, output: Path | None, *, trend
         if output is None:
             print_json(value)
             return
-        from discovercall.foundation.ecma_json import pretty
+        from discovercall.foundation.json_text import pretty
 
         text = pretty(value) + "\n"
     elif kind is PageFormat.HTML:

@@ -67,7 +67,7 @@ COMMANDS = {
     "doctor": Entry(
         "doctor",
         "doctor",
-        "Say what adapters and the gateway need here and lack; nothing is sent.",
+        "Say what adapters and the gateway lack here; nothing is sent.",
     ),
     "ledger": Entry("ledger", "ledger", "Print the spend ledger of a run: planned, done, billed, unknown."),
     "cadence": Entry(

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from discovercall.foundation.digests import sha256_hex
-from discovercall.foundation.ecma_json import JsonError, compact_bytes, decode
+from discovercall.foundation.ecma_json import JsonError, decode
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.files import sync_folder
+from discovercall.foundation.json_text import compact_bytes
 from discovercall.foundation.jsonl import AppendFile
 
 SUFFIX = ".journal.jsonl"

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from discovercall.foundation.ecma_json import compact
 from discovercall.foundation.ecmascript import is_number, lower, number_text, trim
+from discovercall.foundation.json_text import compact
 
 _ESCAPES = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _MALFORMED = re.compile(r"%(?![0-9A-Fa-f]{2})")

@@ -12,8 +12,8 @@ from discovercall.contract.scoring import score_checked
 from discovercall.contract.tasks import validate_task_set
 from discovercall.contract.uniformity import Provenances, RecordCheck, benchmark_version, trials_per_task
 from discovercall.foundation.digests import is_sha256
-from discovercall.foundation.ecma_json import compact
 from discovercall.foundation.errors import InputError
+from discovercall.foundation.json_text import compact
 from discovercall.statistics.bootstrap import round_half_up as rounded
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from discovercall.contract.scoring import check_identity
-from discovercall.foundation.ecma_json import compact
 from discovercall.foundation.ecmascript import is_blank
 from discovercall.foundation.errors import InputError
+from discovercall.foundation.json_text import compact
 
 BENCHMARK_VERSIONS = ("v1", "v2")
 METADATA_FIELDS = (

@@ -8,8 +8,8 @@ from typing import Any
 
 from discovercall.evals.rates import DIGITS
 from discovercall.evals.result_model import EvaluationResult
-from discovercall.foundation.ecma_json import pretty
 from discovercall.foundation.json_file import read_json
+from discovercall.foundation.json_text import pretty
 from discovercall.foundation.models import check
 
 FILE_LIMIT = 1 << 28

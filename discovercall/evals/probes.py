@@ -9,7 +9,7 @@ from discovercall.evals.cases import Scenario
 from discovercall.evals.dispositions import is_clear
 from discovercall.evals.fixture import TOOL_ERROR, FixtureDownstream, Mode, success_text
 from discovercall.evals.tally import Tally
-from discovercall.foundation.ecma_json import compact, compact_bytes
+from discovercall.foundation.json_text import compact, compact_bytes
 from discovercall.gateway.broker import Broker
 from discovercall.gateway.cache import BrokerLike
 from discovercall.gateway.catalog import World

@@ -17,10 +17,10 @@ from discovercall.evals.corpus import CATEGORIES, load_corpus
 from discovercall.evals.gates import measured
 from discovercall.evals.reading import corpus_text
 from discovercall.evals.thresholds import Bound, parse_thresholds
-from discovercall.foundation.ecma_json import pretty
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.files import write_atomic
 from discovercall.foundation.json_file import parse_json
+from discovercall.foundation.json_text import pretty
 
 _STEPS = 10_000  # bounds have four decimals
 _WORDING = 0.01  # what a few words more in a description may cost

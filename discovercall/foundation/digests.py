@@ -6,7 +6,7 @@ import hashlib
 import re
 from typing import Any
 
-from discovercall.foundation.ecma_json import compact_bytes
+from discovercall.foundation.json_text import compact_bytes
 
 _SHA256 = re.compile(r"[0-9a-f]{64}\Z")
 _COMMIT = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})\Z")

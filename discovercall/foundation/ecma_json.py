@@ -11,11 +11,6 @@ import re
 from json.decoder import scanstring  # type: ignore[attr-defined]  # documented nowhere, stable since 2.7
 from typing import Any, NoReturn
 
-from discovercall.foundation.json_text import compact as compact
-from discovercall.foundation.json_text import compact_bytes as compact_bytes
-from discovercall.foundation.json_text import ordered_items as ordered_items
-from discovercall.foundation.json_text import pretty as pretty
-from discovercall.foundation.json_text import string_text as string_text
 from discovercall.foundation.shown import shown_name
 
 BYTE_ORDER_MARK = "\ufeff"

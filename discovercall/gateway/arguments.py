@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from discovercall.foundation.ecma_json import compact
 from discovercall.foundation.ecmascript import is_integer, is_number, strictly_equal
+from discovercall.foundation.json_text import compact
 from discovercall.gateway.catalog import properties_of
 from discovercall.gateway.parameters import one_of_required
 from discovercall.gateway.references import dereferenced

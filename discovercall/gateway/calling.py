@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from discovercall.foundation.ecma_json import compact
+from discovercall.foundation.json_text import compact
 from discovercall.foundation.redaction import Redactor
 from discovercall.gateway import wording
 from discovercall.gateway.arguments import check_arguments

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from discovercall.foundation.ecma_json import compact_bytes
+from discovercall.foundation.json_text import compact_bytes
 from discovercall.gateway import wording
 from discovercall.gateway.catalog import Tool, properties_of, split_tool_ref
 from discovercall.gateway.lexical import tokenize

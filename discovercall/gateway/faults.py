@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from discovercall.foundation.ecma_json import compact
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.json_file import read_json
+from discovercall.foundation.json_text import compact
 from discovercall.foundation.models import StrictModel, check, refuse
 
 Operation = Literal["search", "inspect", "execute"]

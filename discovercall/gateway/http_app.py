@@ -14,7 +14,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from discovercall.foundation.digests import sha256_of_json
-from discovercall.foundation.ecma_json import JsonError, compact_bytes, decode
+from discovercall.foundation.ecma_json import JsonError, decode
+from discovercall.foundation.json_text import compact_bytes
 from discovercall.gateway.capability_api import CapabilityApi, Reply, failure
 from discovercall.gateway.faults import Effect, FaultPlan, Operation
 from discovercall.gateway.journal import RequestJournal

@@ -7,9 +7,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from discovercall.foundation.ecma_json import JsonError, compact, loads, pretty
+from discovercall.foundation.ecma_json import JsonError, loads
 from discovercall.foundation.errors import InputError
 from discovercall.foundation.files import write_atomic
+from discovercall.foundation.json_text import compact, pretty
 from discovercall.foundation.jsonl import read_text
 from discovercall.foundation.models import NotBlank, StrictModel, check
 from discovercall.foundation.shown import plain

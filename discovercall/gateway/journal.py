@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from discovercall.foundation.ecma_json import compact_bytes
 from discovercall.foundation.errors import InputError
+from discovercall.foundation.json_text import compact_bytes
 from discovercall.foundation.jsonl import AppendFile
 
 MAX_TURNED_AWAY = 1000

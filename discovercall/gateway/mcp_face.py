@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from discovercall.foundation.ecma_json import compact
+from discovercall.foundation.json_text import compact
 from discovercall.gateway.cache import BrokerLike
 from discovercall.gateway.keys import BearerKey
 from discovercall.gateway.operations import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from discovercall.foundation.ecma_json import compact, pretty
+from discovercall.foundation.json_text import compact, pretty
 from discovercall.foundation.shown import plain, shown_line
 from discovercall.gateway.listing import IndexRun
 from discovercall.gateway.results import Answer, CallResult, DescribeResult, Failure, FindResult

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from discovercall.foundation.ecma_json import compact_bytes
+from discovercall.foundation.json_text import compact_bytes
 from discovercall.gateway.catalog import Tool
 from discovercall.gateway.lexical import tokenize
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from discovercall.foundation.ecma_json import compact_bytes
+from discovercall.foundation.json_text import compact_bytes
 
 MIN_BYTES = 16
 BUDGET = "budgets.max_result_bytes"

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from discovercall.foundation.clocks import Clock, iso_milliseconds
-from discovercall.foundation.ecma_json import pretty
 from discovercall.foundation.json_file import read_json
+from discovercall.foundation.json_text import pretty
 from discovercall.foundation.models import check
 from discovercall.invocation.bundle import Bundle
 from discovercall.invocation.cases import Case, load_cases, load_mock_answers

@@ -10,8 +10,8 @@ from hashlib import sha256
 from typing import Any
 
 from discovercall.foundation.digests import sha256_hex
-from discovercall.foundation.ecma_json import compact_bytes
 from discovercall.foundation.errors import InputError
+from discovercall.foundation.json_text import compact_bytes
 
 KEY_VARIABLE = "DISCOVERCALL_PUBLICATION_KEY"
 KEY_BYTES = 32

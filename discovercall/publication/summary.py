@@ -8,7 +8,7 @@ from typing import Any
 from discovercall.contract.summary import score_records
 from discovercall.contract.tasks import TaskSet
 from discovercall.foundation.digests import sha256_hex, sha256_of_json
-from discovercall.foundation.ecma_json import pretty
+from discovercall.foundation.json_text import pretty
 
 EXTRAS = "discovercall"
 RUNS_DIGEST = "runs_sha256"

@@ -21,9 +21,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from discovercall.foundation.digests import sha256_hex
-from discovercall.foundation.ecma_json import JsonError, compact_bytes, decode
+from discovercall.foundation.ecma_json import JsonError, decode
 from discovercall.foundation.errors import DiscovercallError, RefusedError
 from discovercall.foundation.files import read_input, sync_folder, write_atomic
+from discovercall.foundation.json_text import compact_bytes
 from discovercall.foundation.models import StrictModel, check
 from discovercall.publication.fields import SchemaOne, Sha256
 from discovercall.publication.pair import Pair

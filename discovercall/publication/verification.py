@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from discovercall.contract.tasks import TaskSet
-from discovercall.foundation.ecma_json import JsonError, compact, decode
+from discovercall.foundation.ecma_json import JsonError, decode
 from discovercall.foundation.errors import DiscovercallError, InputError, RefusedError
 from discovercall.foundation.files import read_input
+from discovercall.foundation.json_text import compact
 from discovercall.foundation.jsonl import dump_lines, parse_lines
 from discovercall.foundation.models import check
 from discovercall.publication.fields import is_timestamp

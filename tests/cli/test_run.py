@@ -6,7 +6,7 @@ from typing import Any
 
 from discovercall.contract.journal import read_journal
 from discovercall.contract.record import catalog_observation_sha256
-from discovercall.foundation.ecma_json import compact_bytes
+from discovercall.foundation.json_text import compact_bytes
 from tests.support.bench import MARK, essence
 from tests.support.catalog_api import KEY, Reply, Request, tool
 from tests.support.records import constraint, task

@@ -6,7 +6,7 @@ import pytest
 
 from discovercall import score_records
 from discovercall.contract.tasks import load_task_set
-from discovercall.foundation.ecma_json import pretty
+from discovercall.foundation.json_text import pretty
 from tests.support.bench import PROGRAM, assert_refused
 from tests.support.records import failed, lines, metadata, record, run, task
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from discovercall import score_records
 from discovercall.contract.summary import score_stream
 from discovercall.contract.uniformity import METADATA_FIELDS
-from discovercall.foundation.ecma_json import pretty
 from discovercall.foundation.errors import InputError
+from discovercall.foundation.json_text import pretty
 from tests.support.records import DIGEST, failed, metadata, record, run, task
 
 TASKS = [task("t1"), task("t2")]

@@ -5,17 +5,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from discovercall.foundation.ecma_json import (
-    JsonError,
-    _Reader,
-    compact,
-    compact_bytes,
-    decode,
-    loads,
-    ordered_items,
-    pretty,
-    string_text,
-)
+from discovercall.foundation.ecma_json import JsonError, _Reader, decode, loads
+from discovercall.foundation.json_text import compact, compact_bytes, ordered_items, pretty, string_text
 
 DEPTH = 200_000  # levels
 

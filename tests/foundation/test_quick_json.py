@@ -3,7 +3,8 @@ import json
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from discovercall.foundation.ecma_json import JsonError, compact, loads
+from discovercall.foundation.ecma_json import JsonError, loads
+from discovercall.foundation.json_text import compact
 from discovercall.foundation.quick_json import quick_loads
 from tests.foundation.test_ecma_json import VALUES, same
 

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discovercall.foundation.ecma_json import loads, pretty
+from discovercall.foundation.ecma_json import loads
 from discovercall.foundation.errors import InputError
+from discovercall.foundation.json_text import pretty
 from discovercall.foundation.models import StrictModel, check
 from discovercall.foundation.shown import (
     LINE_LIMIT,

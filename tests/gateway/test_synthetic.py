@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discovercall.foundation.ecma_json import compact
+from discovercall.foundation.json_text import compact
 from discovercall.gateway.catalog import default_world_path, load_world
 from discovercall.gateway.parameters import example_arguments
 from discovercall.gateway.synthetic import NOTICE, synthesize

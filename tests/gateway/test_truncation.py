@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discovercall.foundation.ecma_json import compact_bytes
+from discovercall.foundation.json_text import compact_bytes
 from discovercall.gateway.truncation import BUDGET, bound
 
 JSON = st.recursive(

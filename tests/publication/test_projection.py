@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from discovercall import sanitize_records
-from discovercall.foundation.ecma_json import compact_bytes
 from discovercall.foundation.errors import DiscovercallError, InputError, RefusedError
+from discovercall.foundation.json_text import compact_bytes
 from discovercall.publication.sanitizing import UNCLASSIFIED, project_records
 from tests.publication.runs import (
     APPROVED,

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from discovercall import sanitize_records
-from discovercall.foundation.ecma_json import decode, loads, pretty
+from discovercall.foundation.ecma_json import decode, loads
 from discovercall.foundation.errors import DiscovercallError, InputError, RefusedError
+from discovercall.foundation.json_text import pretty
 from discovercall.publication.consistency import EMPTY_SNAPSHOT
 from discovercall.publication.pair import Pair
 from discovercall.publication.policy import is_rehearsal_url

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from discovercall import sanitize_records, score_records, validate_public_records
 from discovercall.contract.plan import Lane
 from discovercall.contract.record import Evidence
-from discovercall.foundation.ecma_json import compact_bytes
 from discovercall.foundation.errors import InputError, RefusedError
+from discovercall.foundation.json_text import compact_bytes
 from discovercall.foundation.jsonl import dump_lines
 from tests.publication.runs import (
     APPROVED,

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from discovercall.foundation.ecma_json import decode, loads, pretty
+from discovercall.foundation.ecma_json import decode, loads
 from discovercall.foundation.errors import DiscovercallError
+from discovercall.foundation.json_text import pretty
 from discovercall.foundation.jsonl import dump_lines
 from discovercall.publication.policy import Policy
 from discovercall.publication.verification import PairFiles, verify_pair

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from discovercall.foundation.ecma_json import decode, loads, pretty
+from discovercall.foundation.ecma_json import decode, loads
 from discovercall.foundation.errors import DiscovercallError, InputError, RefusedError
+from discovercall.foundation.json_text import pretty
 from discovercall.foundation.jsonl import dump_lines
 from discovercall.publication import verification
 from discovercall.publication.pair import Pair

@@ -8,8 +8,9 @@ from typing import Any
 from discovercall.adapter.answers import fits_schema
 from discovercall.adapter.authoring import Refusal
 from discovercall.adapter.chat.settings import ChatSettings
-from discovercall.foundation.ecma_json import JsonError, compact_bytes, decode, loads
+from discovercall.foundation.ecma_json import JsonError, decode, loads
 from discovercall.foundation.ecmascript import is_safe, trim
+from discovercall.foundation.json_text import compact_bytes
 from discovercall.foundation.token_usage import USAGE_FIELDS, chat_usage
 
 _SCHEMA_NAME = "answer"

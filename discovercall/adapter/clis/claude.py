@@ -7,7 +7,8 @@ from typing import Any
 from discovercall.adapter.authoring import Refusal
 from discovercall.adapter.clis.decision import Question, Reply
 from discovercall.adapter.clis.scratch import Scratch
-from discovercall.foundation.ecma_json import JsonError, compact, decode
+from discovercall.foundation.ecma_json import JsonError, decode
+from discovercall.foundation.json_text import compact
 
 ANSWER_TOOL = "StructuredOutput"
 """The tool through which the client itself collects an answer that has a schema."""

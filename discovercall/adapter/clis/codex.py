@@ -12,7 +12,8 @@ from typing import Any
 from discovercall.adapter.authoring import Refusal
 from discovercall.adapter.clis.decision import Question, Reply
 from discovercall.adapter.clis.scratch import Scratch
-from discovercall.foundation.ecma_json import JsonError, compact, decode, loads, string_text
+from discovercall.foundation.ecma_json import JsonError, decode, loads
+from discovercall.foundation.json_text import compact, string_text
 
 API_BASE_URL = "https://api.openai.com/v1"
 _PROVIDER = "discovercall"

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
-from discovercall.foundation.ecma_json import compact
+from discovercall.foundation.json_text import compact
 from discovercall.invocation.runtime.chat import ChatClient, ChatError, Finish, Message, StreamItem, Usage
 from discovercall.invocation.runtime.directive import DirectiveState
 from discovercall.invocation.runtime.events import EventStatus

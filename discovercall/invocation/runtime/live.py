@@ -10,8 +10,9 @@ import httpx
 from httpx_sse import EventSource
 
 from discovercall.foundation.base_url import is_loopback
-from discovercall.foundation.ecma_json import JsonError, compact_bytes, decode
+from discovercall.foundation.ecma_json import JsonError, decode
 from discovercall.foundation.http import is_compressed, open_model_client
+from discovercall.foundation.json_text import compact_bytes
 from discovercall.invocation.runtime.chat import ChatError, Message, StreamItem
 from discovercall.invocation.runtime.chunks import ChunkReader, provider_error, refusal
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from discovercall.foundation.ecma_json import compact
+from discovercall.foundation.json_text import compact
 from discovercall.invocation.runtime.chat import Message
 from discovercall.invocation.runtime.directive import CLOSE, OPEN
 from discovercall.invocation.runtime.events import EventDefinition, EventRegistry
