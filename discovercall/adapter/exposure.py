@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from dataclasses import dataclass
 
@@ -41,14 +42,15 @@ def find_exposure(key: str, key_file: str | None = None) -> Exposure | None:
         key: the catalog key.
         key_file: where it was read from, as it was said; a pipe gives it once only.
     """
-    wanted = [os.fsencode(key)] if len(key) >= _SHORTEST else []
-    places = {"environment": wanted, "command line": [*wanted, *_path(key_file)]}
+    the_key = [re.escape(os.fsencode(key))] if len(key) >= _SHORTEST else []
+    the_file = [rb"(?<![\w./-])" + re.escape(path) + rb"(?![\w./-])" for path in _path(key_file)]
+    places = (("environment", "environ", the_key), ("command line", "cmdline", the_key + the_file))
     for pid in sorted(all_processes()):
         if pid == os.getpid():
             continue
-        for place, file in (("environment", "environ"), ("command line", "cmdline")):
+        for place, file, wanted in places:
             data = _read(pid, file)
-            if any(one in data for one in places[place]):
+            if any(re.search(one, data) for one in wanted):
                 return Exposure(pid, _read(pid, "comm").decode("utf-8", "replace").strip(), place)
     return None
 
