@@ -200,13 +200,12 @@ def test_a_missing_journal_is_one_clear_error(tmp_path):
 
 
 class FullDisk(AppendFile):
-    """A disk that takes half a line and fails, as often as it is told to."""
+    """A disk that takes half a line and fails, at those of its next lines that are told."""
 
-    full = 0
+    fails = iter(())
 
     def append(self, data, *, sync):
-        if self.full:
-            self.full -= 1
+        if next(self.fails, False):
             super().append(data[: len(data) // 2], sync=False)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         super().append(data, sync=sync)
@@ -217,7 +216,7 @@ def test_after_a_failed_write_nothing_is_written_behind_the_torn_line(tmp_path):
     file = FullDisk(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), path)
     journal = Journal.begin(file, {}, {}, "d")
     journal.trial_started(KEY)
-    file.full = 1
+    file.fails = iter([True])
     message = (
         r"the journal cannot be written \(No space left on device\); nothing more is started; mend the cause"
     )
@@ -228,13 +227,13 @@ def test_after_a_failed_write_nothing_is_written_behind_the_torn_line(tmp_path):
     assert [content["kind"] for content in verified(path)] == ["plan", "trial_started"]
 
 
-def full_disk(path, times):
-    """A journal with a call under way whose disk fails from now on."""
+def full_disk(path, *fails):
+    """A journal with a call under way; at which of the next lines its disk fails."""
     file = FullDisk(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), path)
     journal = Journal.begin(file, {}, {}, "d")
     journal.trial_started(KEY)
     journal.call_intent(KEY, None, DRAFT)
-    file.full = times
+    file.fails = iter(fails)
     return journal
 
 
@@ -242,9 +241,9 @@ BEGUN = ["plan", "trial_started", "call_intent"]
 FULL = "the journal cannot be written (No space left on device); nothing more is started"
 
 
-def test_what_a_full_disk_did_not_take_is_written_when_there_is_room(tmp_path):
+def test_what_a_full_disk_did_not_take_is_written_when_there_is_room(tmp_path, monkeypatch):
     path = tmp_path / "j.journal.jsonl"
-    journal = full_disk(path, 1)
+    journal = full_disk(path, True)
     assert journal.trouble is None
     journal.revisions("v1", None)
     assert str(journal.trouble) == f"{FULL}; mend the cause, then continue with --resume"
@@ -253,7 +252,11 @@ def test_what_a_full_disk_did_not_take_is_written_when_there_is_room(tmp_path):
     with pytest.raises(JournalUnwritable):
         journal.trial_started(KEY)
     journal.trial_finished(KEY, {"run_id": "r2"})
-    assert journal.catch_up() == 0
+    with monkeypatch.context() as patch:
+        synced = []
+        patch.setattr(os, "fdatasync", lambda _: synced.append(verified(path)[-1]["kind"]))
+        assert journal.catch_up() == 0
+    assert synced == ["revisions", "call_outcome", "trial_finished", "trial_finished"]
     journal.check(path)
     journal.close()
     kinds = [content["kind"] for content in verified(path)]
@@ -263,13 +266,17 @@ def test_what_a_full_disk_did_not_take_is_written_when_there_is_room(tmp_path):
 
 def test_what_is_finished_and_not_written_is_counted(tmp_path):
     path = tmp_path / "j.journal.jsonl"
-    journal = full_disk(path, 3)
-    for _ in range(2):
-        journal.call_outcome(KEY, OUTCOME)
-        journal.trial_finished(KEY, {"run_id": "r1"})
-    for missing in (2, 2, 0):
+    journal = full_disk(path, True, False, False, True, True, False)
+    journal.call_outcome(KEY, OUTCOME)
+    journal.trial_finished(KEY, {"run_id": "r1"})
+    journal.call_outcome(KEY, OUTCOME)
+    journal.revisions("v1", None)
+    journal.trial_finished(KEY, {"run_id": "r2"})
+    written = [*BEGUN, "call_outcome", "trial_finished"]
+    for missing, more in ((1, []), (1, []), (0, ["call_outcome", "revisions", "trial_finished"])):
         assert journal.catch_up() == missing
-        assert len(verified(path)) == len(BEGUN) + (0 if missing else 4)
+        assert [content["kind"] for content in verified(path)] == [*written, *more]
+    journal.check(path)
     journal.close()
 
 
@@ -412,7 +419,7 @@ def test_a_lost_journal_that_cannot_be_written_is_lost_not_full(tmp_path):
     file = FullDisk(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), path)
     journal = Journal.begin(file, {}, {}, "d")
     path.unlink()
-    file.full = 1
+    file.fails = iter([True])
     for _ in range(2):
         journal.trial_finished(KEY, {})
         assert isinstance(journal.trouble, JournalLost)
