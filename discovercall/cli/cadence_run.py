@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -172,15 +171,10 @@ def _carry_out(prepared: PreparedRun, options: RunOptions, *, key: str | None) -
     Args:
         key: the catalog key, where it came from a file; that may be a pipe, so it isn't read again.
     """
-    from discovercall.capability.authorization import API_KEY_VARIABLE
     from discovercall.cli.run import carry_out
 
-    environment: Mapping[str, str] = os.environ
-    if key is not None:
-        options = replace(options, api_key_file=None)
-        environment = {**os.environ, API_KEY_VARIABLE: key}
     with contextlib.redirect_stdout(sys.stderr):
-        result = carry_out(prepared, options, environment)
+        result = carry_out(prepared, options, key)
     if result.interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
     return result

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -188,13 +187,11 @@ def _print_plan(plan: RunPlan, format: Format) -> None:
         typer.echo("\n".join(plan_lines(plan_report(plan))))
 
 
-def carry_out(
-    prepared: PreparedRun, options: RunOptions, environment: Mapping[str, str] | None = None
-) -> RunResult:
+def carry_out(prepared: PreparedRun, options: RunOptions, key: str | None = None) -> RunResult:
     """Run a prepared plan with announcement, progress and outcome on the terminal.
 
     Args:
-        environment: where the catalog key is looked up; None for this process's own.
+        key: the catalog key, where it has been read; None to read it as the options say.
 
     Raises:
         SpendLimitError: a spend limit ended the run early.
@@ -207,7 +204,7 @@ def carry_out(
     from discovercall.contract.execution import execute_run
 
     hide_memory()
-    with connected(prepared, options, os.environ if environment is None else environment) as connection:
+    with connected(prepared, options, os.environ, key) as connection:
         nursery = become_subreaper()
         announce(prepared, connection.exposure)
         try:

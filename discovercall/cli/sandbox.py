@@ -18,24 +18,28 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def connected(
-    prepared: PreparedRun, options: RunOptions, environment: Mapping[str, str]
+    prepared: PreparedRun, options: RunOptions, environment: Mapping[str, str], key: str | None = None
 ) -> Iterator[Connection]:
     """The connection of a run; the embedded gateway lives as long as the context.
+
+    Args:
+        environment: where settings and keys are looked up.
+        key: the catalog key, where it has been read; a pipe gives it once only.
 
     Raises:
         InputError: no usable key, an unusable catalog, or other servers than when the plan was made.
     """
     if options.gateway is not None:
         planned = prepared.plan.api_definition_sha256
-        with _over_servers(options.gateway, environment, planned) as api, _embedded(api) as (url, key):
-            yield Connection(url, key, options.concurrency, options.requests_per_minute)
+        with _over_servers(options.gateway, environment, planned) as api, _embedded(api) as (url, own):
+            yield Connection(url, own, options.concurrency, options.requests_per_minute)
         return
     if not options.sandbox:
         from discovercall.adapter.exposure import find_exposure
         from discovercall.adapter.isolation import mask_argument
         from discovercall.contract.credentials import read_api_key
 
-        key = read_api_key(options.api_key_file, environment)
+        key = key or read_api_key(options.api_key_file, environment)
         if options.api_key_file is not None:
             mask_argument(options.api_key_file)
         yield Connection(
@@ -48,8 +52,8 @@ def connected(
         return
     from discovercall.gateway.catalog import default_world_path, load_world
 
-    with _embedded(load_world(default_world_path())) as (url, key):
-        yield Connection(url, key, options.concurrency, options.requests_per_minute)
+    with _embedded(load_world(default_world_path())) as (url, own):
+        yield Connection(url, own, options.concurrency, options.requests_per_minute)
 
 
 @contextlib.contextmanager

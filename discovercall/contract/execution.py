@@ -163,10 +163,11 @@ async def _execute(
             except JournalLost as error:
                 lost = error
             except JournalUnwritable as error:
-                missing = journal.catch_up()
-                raise JournalUnwritable(
-                    error.why, missing, in_outputs=missing > 0 and _outputs_written(plan, runner, client)
-                ) from None
+                if journal.intact:
+                    missing = journal.catch_up()
+                    in_outputs = missing > 0 and _outputs_written(plan, runner, client)
+                    raise JournalUnwritable(error.why, missing, in_outputs=in_outputs) from None
+                lost = JournalLost()
             _write_outputs(plan, runner, client, lost=lost is not None)
             try:
                 journal.check(plan.journal)

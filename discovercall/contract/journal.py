@@ -85,15 +85,15 @@ class JournalUnwritable(InputError):
 
     Args:
         why: what the system said.
-        missing: finished trials that are not in it.
-        in_outputs: whether the outputs hold them.
+        missing: calls whose outcome is not in it.
+        in_outputs: whether the outputs hold their records.
     """
 
     def __init__(self, why: str, missing: int = 0, *, in_outputs: bool = False) -> None:
         fix = "mend the cause, then continue with --resume"
         if missing:
-            place = "are in the outputs only (copy them first)" if in_outputs else "are lost"
-            fix += f", which counts the calls of {missing} finished trials as unknown: these {place}"
+            place = "are in the outputs only (move them away first)" if in_outputs else "are lost"
+            fix += f", which counts {missing} finished calls as unknown: their records {place}"
         self.why = why
         super().__init__(f"the journal cannot be written ({why}); nothing more is started", fix=fix)
 
@@ -181,7 +181,7 @@ class Journal:
         """Try once more to write what the disk did not take.
 
         Returns:
-            Finished trials that are still not in the journal.
+            Calls whose outcome is still not in the journal.
         """
         with contextlib.suppress(OSError):
             self._file.truncate(self._whole)
@@ -190,7 +190,7 @@ class Journal:
                 self._file.append(line, sync=True)
                 self._whole += len(line)
                 del self._owed[0]
-        return sum(kind == "trial_finished" for kind, _ in self._owed)
+        return sum(kind == "call_outcome" for kind, _ in self._owed)
 
     def check(self, path: Path) -> None:
         """Make sure that the file, which should be at `path`, holds what was written.

@@ -5,11 +5,13 @@ from __future__ import annotations
 import base64
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator
 from urllib.parse import quote, quote_plus
 
 MASK = "[redacted]"
 _MIN_LENGTH = 4  # shorter values would blank out ordinary text
+_PERCENT = re.compile(r"%[0-9A-F]{2}")
 _SHORTEST_ENCODED = 8  # shorter ones, encoded, occur by chance
 
 
@@ -37,7 +39,8 @@ def with_encoded(secrets: Iterable[str]) -> Iterator[str]:
         if len(secret) < _SHORTEST_ENCODED:
             continue
         data = secret.encode("utf-8", "surrogatepass")
-        yield from (quote(data, safe=""), quote(data), quote_plus(data))
+        for quoted in (quote(data, safe=""), quote(data), quote_plus(data)):
+            yield from (quoted, _PERCENT.sub(lambda found: found[0].lower(), quoted))
         yield from (json.dumps(secret, ensure_ascii=plain)[1:-1] for plain in (True, False))
         yield from (secret.lower(), secret.upper(), data.hex(), data.hex().upper())
         for before in range(3):

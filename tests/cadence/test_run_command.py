@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import json
 import os
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,9 +18,12 @@ from discovercall.cadence.bundle import read_bundle
 from discovercall.cadence.evidence import configured_revision
 from discovercall.cadence.plan import CadencePlan
 from discovercall.capability.client import RequestCounts
+from discovercall.cli import cadence_run
+from discovercall.cli import run as plain_run
+from discovercall.cli.sandbox import connected
 from discovercall.contract import execution
-from discovercall.contract.credentials import read_api_key
 from discovercall.contract.execution import RunResult
+from discovercall.contract.options import RunOptions
 from discovercall.foundation.errors import SpendLimitError
 from discovercall.foundation.jsonl import read_objects
 from tests.cadence.checkout import DATE, IMAGE, Checkout
@@ -58,8 +63,6 @@ def run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Run:
     """`cadence run` of a real plan, where the measured rehearsal's records stand for the paid ones."""
-    from discovercall.cli import cadence_run
-
     model = plan.inputs.config.configured_model
 
     def carry_out(prepared: Any, options: Any, *, key: str | None) -> type[Finished]:
@@ -116,10 +119,6 @@ def test_a_key_from_a_file_is_kept_out_of_the_bundle_as_one_from_the_environment
 def test_a_key_from_a_pipe_is_read_once_and_reaches_the_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from discovercall.cli import cadence_run
-    from discovercall.cli import run as plain_run
-    from discovercall.contract.options import RunOptions
-
     reader, writer = os.pipe()
     os.write(writer, KEY.encode())
     os.close(writer)
@@ -128,14 +127,38 @@ def test_a_key_from_a_pipe_is_read_once_and_reaches_the_run(
     os.close(reader)
     seen = []
 
-    def carry_out(prepared: Any, options: Any, environment: Any) -> type[Finished]:
-        seen.append(read_api_key(options.api_key_file, environment))
+    def carry_out(prepared: Any, options: Any, key: str | None) -> type[Finished]:
+        with connected(prepared, options, {}, key) as connection:
+            seen.append(connection.api_key)
         return Finished
 
     monkeypatch.setattr(plain_run, "carry_out", carry_out)
-    cadence_run._carry_out(None, RunOptions((), api_key_file=path), key=key)  # type: ignore[arg-type]
+    prepared: Any = SimpleNamespace(base_url="https://catalog.example")
+    cadence_run._carry_out(prepared, RunOptions((), api_key_file=path), key=key)
     assert seen == [KEY]
     assert KEY not in os.environ.values()
+
+
+def test_a_key_file_that_another_process_names_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "catalog.key"
+    path.write_text(KEY)
+    path.chmod(0o600)
+    key = cadence_run._key_in_file(str(path))
+    seen = []
+
+    def carry_out(prepared: Any, options: Any, key: str | None) -> type[Finished]:
+        with connected(prepared, options, {}, key) as connection:
+            seen.append(connection.exposure)
+        return Finished
+
+    monkeypatch.setattr(plain_run, "carry_out", carry_out)
+    prepared: Any = SimpleNamespace(base_url="https://catalog.example")
+    with subprocess.Popen(["/bin/sh", "-c", "read -r _", path], stdin=subprocess.PIPE) as other:
+        cadence_run._carry_out(prepared, RunOptions((), api_key_file=str(path)), key=key)
+        other.communicate()
+    assert [(found.pid, found.place) for found in seen if found] == [(other.pid, "command line")]
 
 
 @pytest.mark.parametrize(
@@ -164,8 +187,6 @@ def test_a_run_that_ended_early_says_so_by_its_exit_code_and_hands_nothing_over(
 def test_a_summary_that_can_not_be_made_is_a_warning(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from discovercall.cli import cadence_run
-
     def broken(*_: Any) -> str:
         raise NameError("lane_json")
 
@@ -179,8 +200,6 @@ def test_a_summary_that_can_not_be_made_is_a_warning(
 def test_outputs_that_can_not_be_written_are_a_warning_with_the_digest(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from discovercall.cli import cadence_run
-
     def full(**_: str) -> None:
         raise OSError(28, "No space left on device")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
@@ -167,9 +168,10 @@ def test_a_revision_that_holds_the_key_encoded_is_masked(
         lambda text: base64.urlsafe_b64encode(text.encode()).decode().rstrip("="),
         lambda text: text.encode().hex(),
         lambda text: quote(text, safe=""),
+        lambda text: re.sub("%..", lambda found: found[0].lower(), quote(text, safe="")),
         lambda text: json.dumps(text),
     ],
-    ids=["base64", "url-safe base64", "hex", "percent", "json"],
+    ids=["base64", "url-safe base64", "hex", "percent", "lower percent", "json"],
 )
 @pytest.mark.parametrize("ascii_only", [True, False])
 def test_a_value_that_holds_the_key_encoded_is_masked(encode: Callable[[str], str], ascii_only: bool) -> None:

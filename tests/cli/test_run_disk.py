@@ -79,14 +79,39 @@ def test_answers_that_the_journal_does_not_take_are_in_the_outputs_or_said_to_be
     bench.api.before = wait
     done = limited(bench, 36, concurrency=8)
     assert done.code == 2, done
-    journaled = [e for e in read_journal(bench.journal) if e.content["kind"] == "trial_finished"]
+    journaled = {
+        e.content["task_id"] for e in read_journal(bench.journal) if e.content["kind"] == "call_outcome"
+    }
     missing = 8 - len(journaled)
     assert 0 < missing < 8
-    place = "are in the outputs only (copy them first)" if room else "are lost"
-    unknown = f"which counts the calls of {missing} finished trials as unknown: these {place}"
+    place = "are in the outputs only (move them away first)" if room else "are lost"
+    unknown = f"which counts {missing} finished calls as unknown: their records {place}"
     assert done.err.splitlines()[-1] == f"{FULL}then continue with --resume, {unknown}"
     if room:
         assert [(r["task_id"], r["call"]["success"]) for r in bench.records()] == [(n, True) for n in names]
+        bench.output.rename(bench.folder / "moved.jsonl")
+    else:
+        bench.output.rmdir()
+    assert bench.run(resume=True).code == 0
+    assert {r["task_id"] for r in bench.records() if r["call"]["success"]} == journaled
+    assert len(bench.records()) == bench.api.count("call") == 8
+
+
+def test_a_journal_that_is_removed_while_the_disk_is_full_is_lost(bench, names):
+    everyone_calls = threading.Barrier(8, lambda: bench.journal.unlink())
+
+    def wait(request):
+        if request.operation == "call":
+            everyone_calls.wait(60)
+
+    bench.api.before = wait
+    done = limited(bench, 36, concurrency=8)
+    assert done.code == 2, done
+    assert "the journal is lost" in done.err.splitlines()[-1]
+    assert [(r["task_id"], r["call"]["success"]) for r in bench.records()] == [(n, True) for n in names]
+    bench.api.before = lambda _: None
+    assert bench.run(resume=True).code == 2
+    assert bench.api.count("call") == 8, "what the lost journal knew of was billed again"
 
 
 def test_an_output_that_cannot_be_written_is_one_line_and_nothing_is_lost(bench):

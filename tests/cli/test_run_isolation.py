@@ -6,6 +6,7 @@ import json
 import os
 import pwd
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -60,16 +61,13 @@ def test_memory_is_limited_without_a_word_too(bench: Bench) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can start adapters as another user")
-def test_adapters_run_as_the_user_that_was_named(bench: Bench, tmp_path: Path) -> None:
-    seen = tmp_path / "seen"
-    seen.touch()
-    seen.chmod(0o666)
-    for folder in [tmp_path, *tmp_path.parents][:-1]:
-        folder.chmod(folder.stat().st_mode | 0o011)
-    script = f"cat >/dev/null; id -u >{seen}"
-    ended = bench.run(adapter="/bin/sh", adapter_arg=["-c", script], adapter_user="nobody")
-    assert ended.code == 0, ended
-    assert seen.read_text().split() == [str(pwd.getpwnam("nobody").pw_uid)]
+def test_adapters_run_as_the_user_that_was_named(bench: Bench) -> None:
+    with tempfile.TemporaryDirectory() as folder:  # pytest's own folders are closed to other users
+        Path(folder).chmod(0o777)
+        script = f"cat >/dev/null; id -u >{folder}/seen"
+        ended = bench.run(adapter="/bin/sh", adapter_arg=["-c", script], adapter_user="nobody")
+        assert ended.code == 0, ended
+        assert Path(folder, "seen").read_text().split() == [str(pwd.getpwnam("nobody").pw_uid)]
     assert [record["isolation"] for record in bench.records()] == ["user"]
     assert "keeps adapters" not in ended.err
 

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -202,7 +203,7 @@ def test_a_missing_journal_is_one_clear_error(tmp_path):
 class FullDisk(AppendFile):
     """A disk that takes half a line and fails, at those of its next lines that are told."""
 
-    fails = iter(())
+    fails: Iterator[bool] = iter(())
 
     def append(self, data, *, sync):
         if next(self.fails, False):
@@ -285,12 +286,10 @@ def test_what_is_finished_and_not_written_is_told(tmp_path):
     assert error.why == "why"
     assert str(error) == (
         "the journal cannot be written (why); nothing more is started; mend the cause, then continue with"
-        " --resume, which counts the calls of 2 finished trials as unknown: these are in the outputs only"
-        " (copy them first)"
+        " --resume, which counts 2 finished calls as unknown: their records are in the outputs only (move"
+        " them away first)"
     )
-    assert str(JournalUnwritable("why", 2)).endswith(
-        "the calls of 2 finished trials as unknown: these are lost"
-    )
+    assert str(JournalUnwritable("why", 2)).endswith("2 finished calls as unknown: their records are lost")
 
 
 def test_what_money_depends_on_is_synced_before_the_call_returns(tmp_path, monkeypatch):
