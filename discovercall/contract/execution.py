@@ -130,28 +130,13 @@ async def _execute(
     revisions: RevisionCollector,
 ) -> RunResult:
     plan = prepared.plan
-    limits = AdapterLimits(memory_bytes=plan.adapter_memory_mib * 2**20)
     async with CapabilityClient(
         connection.base_url,
         connection.api_key,
         requests_per_minute=connection.requests_per_minute,
         revisions=revisions,
     ) as client:
-        surroundings = Surroundings(
-            client=client,
-            decide=[
-                AdapterProcess(
-                    lane.command, environment, plan.adapter_timeout_ms, limits, prepared.adapter_user
-                )
-                for lane, environment in zip(plan.lanes, prepared.environments, strict=True)
-            ],
-            new_id=lambda: str(uuid.uuid4()),
-            clock=time.time,
-            runtime=_runtime(),
-            isolation=isolation_level(prepared.adapter_user, connection.exposure),
-            redact=Redactor([connection.api_key]),
-            observer=observer,
-        )
+        surroundings = _surroundings(prepared, connection, observer, client)
         runner = Runner(plan, surroundings, journal, state, connection.concurrency)
         limit: SpendLimitError | None = None
         lost: JournalLost | None = None
@@ -183,6 +168,26 @@ async def _execute(
             interrupted=bool(interrupts) and not runner.complete,
             lost=lost,
         )
+
+
+def _surroundings(
+    prepared: PreparedRun, connection: Connection, observer: RunObserver, client: CapabilityClient
+) -> Surroundings:
+    plan = prepared.plan
+    limits = AdapterLimits(memory_bytes=plan.adapter_memory_mib * 2**20)
+    return Surroundings(
+        client=client,
+        decide=[
+            AdapterProcess(lane.command, environment, plan.adapter_timeout_ms, limits, prepared.adapter_user)
+            for lane, environment in zip(plan.lanes, prepared.environments, strict=True)
+        ],
+        new_id=lambda: str(uuid.uuid4()),
+        clock=time.time,
+        runtime=_runtime(),
+        isolation=isolation_level(prepared.adapter_user, connection.exposure),
+        redact=Redactor([connection.api_key]),
+        observer=observer,
+    )
 
 
 def _outputs_written(plan: RunPlan, runner: Runner, client: CapabilityClient) -> bool:
